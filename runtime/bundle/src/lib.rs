@@ -1,1 +1,60 @@
-//! placeholder
+//! How skills lie in bytes, and how they are asked.
+//!
+//! A compiler fills a [`SkillSet`]; [`write`] turns it into one archive;
+//! [`Bundle`] opens that archive wherever it lies, and [`Catalog`] answers:
+//! which skills are there, what do they say, which files do they have, which
+//! one does a request mean. Nothing here knows how people write skills or how
+//! they are served.
+
+mod model;
+mod settings;
+
+mod container;
+mod header;
+mod pages;
+mod schema;
+
+mod blobs;
+mod keywords;
+mod merge;
+mod mime;
+mod names;
+mod tokens;
+mod words;
+mod write;
+
+mod catalog;
+mod content;
+mod excerpt;
+mod file;
+mod find;
+mod skill;
+mod verify;
+
+mod error;
+
+pub use catalog::{Catalog, Root};
+pub use container::{Bundle, SectionInfo, publish};
+pub use error::Error;
+pub use file::{Arg, File};
+pub use find::{Hit, Hits, Match};
+pub use model::{ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet};
+pub use settings::Settings;
+pub use skill::Skill;
+pub use verify::Verified;
+pub use write::write;
+
+/// The version of the archive format that this crate reads and writes.
+pub const FORMAT_VERSION: u32 = header::VERSION;
+
+/// Builds a compiled bundle into the program: the file's bytes as
+/// `&'static [u8]`, aligned so that [`Bundle::from_static`] need not copy them.
+#[macro_export]
+macro_rules! include_bundle {
+    ($path:expr) => {{
+        #[repr(C, align(16))]
+        struct Aligned<Bytes: ?Sized>(Bytes);
+        static ALIGNED: &Aligned<[u8]> = &Aligned(*include_bytes!($path));
+        &ALIGNED.0
+    }};
+}

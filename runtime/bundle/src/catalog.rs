@@ -1,0 +1,175 @@
+//! The questions a bundle answers. A [`Catalog`] is a checked view of the
+//! index: every row it reads lies on a page that agrees with its checksum, and
+//! every reference is looked up, never trusted.
+
+use rkyv::rancor;
+use rkyv::vec::ArchivedVec;
+
+use crate::container::Bundle;
+use crate::error::{Error, corrupt};
+use crate::header::Section;
+use crate::model::Scope;
+use crate::names::{fold, probe};
+use crate::schema::{ArchivedIndex, ArchivedRows, ArchivedStr, flag};
+use crate::settings::Settings;
+use crate::skill::Skill;
+
+/// A view of one bundle's index. Copy it freely.
+#[derive(Clone, Copy)]
+pub struct Catalog<'a> {
+    pub(crate) bundle: &'a Bundle,
+    pub(crate) index: &'a ArchivedIndex,
+}
+
+/// Where skills were read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Root<'a> {
+    /// What people call it.
+    pub label: &'a str,
+    /// Whom it belongs to.
+    pub scope: Scope,
+}
+
+impl<'a> Catalog<'a> {
+    pub(crate) fn new(bundle: &'a Bundle) -> Result<Self, Error> {
+        let bytes = bundle.section(Section::Index);
+        let root_len = size_of::<ArchivedIndex>();
+        let root_at = bytes.len().checked_sub(root_len).ok_or(corrupt("the index is too short"))?;
+        bundle.check_index(root_at, root_len)?;
+        // Flat tables of plain integers: this checks the bounds of twelve
+        // tables and nothing else, whatever their length.
+        let index = rkyv::access::<ArchivedIndex, rancor::Failure>(bytes)
+            .map_err(|_| corrupt("the index's tables lie outside it"))?;
+        Ok(Self { bundle, index })
+    }
+
+    /// The number of skills.
+    pub fn len(&self) -> usize {
+        self.index.skills.len()
+    }
+
+    /// Whether there are no skills.
+    pub fn is_empty(&self) -> bool {
+        self.index.skills.is_empty()
+    }
+
+    /// The tuning that the content carries.
+    pub fn settings(&self) -> Result<Settings, Error> {
+        let row = &self.index.settings;
+        let flags = row.flags.to_native();
+        Ok(Settings {
+            min_score: row.min_score.to_native(),
+            max_results: row.max_results.to_native(),
+            ambiguity_threshold: row.ambiguity_threshold.to_native(),
+            refresh_enabled: flags & flag::REFRESH != 0,
+            refresh_interval_minutes: row.refresh_interval_minutes.to_native(),
+            scripts_enabled: flags & flag::SCRIPTS != 0,
+            script_timeout_seconds: row.script_timeout_seconds.to_native(),
+            script_max_output_bytes: row.script_max_output_bytes.to_native(),
+            script_extensions: self.strings(&row.script_extensions)?.into_iter().map(str::to_owned).collect(),
+            asset_max_bytes: row.asset_max_bytes.to_native(),
+            asset_inline_max_bytes: row.asset_inline_max_bytes.to_native(),
+        })
+    }
+
+    /// The roots, highest priority first.
+    pub fn roots(&self) -> Result<Vec<Root<'a>>, Error> {
+        (0..self.index.roots.len()).map(|id| self.root(id)).collect()
+    }
+
+    pub(crate) fn root(&self, id: usize) -> Result<Root<'a>, Error> {
+        let row = self.row(&self.index.roots, id)?;
+        let global = row.flags.to_native() & flag::GLOBAL != 0;
+        Ok(Root { label: self.text(&row.label)?, scope: if global { Scope::Global } else { Scope::Project } })
+    }
+
+    /// The skill with this id: 0 to [`Self::len`], in listing order.
+    pub fn skill(&self, id: u32) -> Result<Skill<'a>, Error> {
+        Skill::new(*self, id)
+    }
+
+    /// Every skill in listing order.
+    pub fn skills(&self) -> impl Iterator<Item = Result<Skill<'a>, Error>> + use<'a> {
+        let catalog = *self;
+        // The writer counts skills in u32, and so does every reference to one.
+        let len = u32::try_from(catalog.len()).unwrap_or(u32::MAX);
+        (0..len).map(move |id| catalog.skill(id))
+    }
+
+    /// The skill with exactly this path.
+    pub fn by_path(&self, path: &str) -> Result<Option<Skill<'a>>, Error> {
+        let slots = &self.index.path_slots;
+        for at in probe(path, slots.len()) {
+            let Some(id) = self.row(slots, at)?.to_native().checked_sub(1) else {
+                return Ok(None);
+            };
+            if self.path_of(id)? == path {
+                return self.skill(id).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The skill that `name` means: trimmed and lower-cased names first, then
+    /// the exact path, then the path in lower case.
+    pub fn by_name(&self, name: &str) -> Result<Option<Skill<'a>>, Error> {
+        let key = fold(name);
+        let slots = &self.index.name_slots;
+        for at in probe(&key, slots.len()) {
+            let Some(id) = self.row(slots, at)?.to_native().checked_sub(1) else {
+                return self.by_path(name.trim());
+            };
+            let row = self.row(&self.index.names, id as usize)?;
+            if self.text(&row.key)? == key {
+                let exact = if row.flags.to_native() & flag::PATH == 0 { None } else { self.by_path(name.trim())? };
+                return exact.map_or_else(|| self.skill(row.skill.to_native()), Ok).map(Some);
+            }
+        }
+        self.by_path(name.trim())
+    }
+
+    fn path_of(&self, id: u32) -> Result<&'a str, Error> {
+        self.text(&self.row(&self.index.skills, id as usize)?.path)
+    }
+
+    /// One row of a table.
+    pub(crate) fn row<T>(&self, table: &'a ArchivedVec<T>, id: usize) -> Result<&'a T, Error> {
+        let row = table.get(id).ok_or(corrupt("a reference points behind its table"))?;
+        self.check(std::ptr::from_ref(row).addr(), size_of::<T>())?;
+        Ok(row)
+    }
+
+    /// A range of rows of a table.
+    pub(crate) fn rows<T>(&self, table: &'a ArchivedVec<T>, rows: &ArchivedRows) -> Result<&'a [T], Error> {
+        let (start, len) = (rows.start.to_native() as usize, rows.len.to_native() as usize);
+        let slice = start.checked_add(len).and_then(|end| table.get(start..end));
+        let slice = slice.ok_or(corrupt("a range points behind its table"))?;
+        self.check(slice.as_ptr().addr(), size_of_val(slice))?;
+        Ok(slice)
+    }
+
+    /// A text of the string heap.
+    pub(crate) fn text(&self, text: &ArchivedStr) -> Result<&'a str, Error> {
+        let (start, len) = (text.start.to_native() as usize, text.len.to_native() as usize);
+        let bytes = start.checked_add(len).and_then(|end| self.index.heap.get(start..end));
+        let bytes = bytes.ok_or(corrupt("a text points behind the string heap"))?;
+        self.check(bytes.as_ptr().addr(), len)?;
+        std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not UTF-8"))
+    }
+
+    pub(crate) fn strings(&self, rows: &ArchivedRows) -> Result<Vec<&'a str>, Error> {
+        self.rows(&self.index.strings, rows)?.iter().map(|text| self.text(text)).collect()
+    }
+
+    /// Checks the pages under an address that rkyv has placed inside the index.
+    fn check(&self, address: usize, len: usize) -> Result<(), Error> {
+        let base = self.bundle.section(Section::Index).as_ptr().addr();
+        self.bundle.check_index(address.wrapping_sub(base), len)
+    }
+}
+
+impl std::fmt::Debug for Catalog<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Catalog({} skills)", self.len())
+    }
+}

@@ -1,0 +1,76 @@
+//! Writes a bundle so that a reader sees the old file or the new one, whole.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Puts `bytes` at `path`: a temporary file beside it, synced, made read-only,
+/// then renamed over it. A file that holds these very bytes is left alone.
+///
+/// # Errors
+/// What the system said; the old file is then untouched and the temporary
+/// file is gone.
+pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if holds(path, bytes) {
+        return Ok(());
+    }
+    let temporary = temporary_beside(path)?;
+    let written = write_synced(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    if let Err(error) = written {
+        // The first fault is the one to report; the leftover is only litter.
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
+    sync_directory(path)
+}
+
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let same_len = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes.len() as u64);
+    same_len && fs::read(path).is_ok_and(|old| old == bytes)
+}
+
+/// A name that no other writer uses: one process may publish from several
+/// threads, several processes may publish into one directory.
+fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let Some(name) = path.file_name() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the output is not a file name"));
+    };
+    let mut temporary = std::ffi::OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    Ok(path.with_file_name(temporary))
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    make_read_only(&file)?;
+    file.sync_all()
+}
+
+/// A published bundle is never changed in place; mode 0444 says so to everybody.
+#[cfg(unix)]
+fn make_read_only(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o444))
+}
+
+/// Elsewhere a read-only file cannot be renamed over.
+#[cfg(not(unix))]
+fn make_read_only(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes the rename itself survive a power cut.
+#[cfg(unix)]
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Inheritance as spec 3 §6 and §7 tell it: the chain, the aggregated text
+//! with its headers, and files found up the chain.
+
+use crate::error::{Error, corrupt};
+use crate::file::File;
+use crate::model::Dialect;
+use crate::skill::Skill;
+
+impl<'a> Skill<'a> {
+    /// The skill and its ancestors, root first, itself last; only itself where
+    /// `inherit` is false.
+    pub fn chain(&self) -> Result<Vec<Skill<'a>>, Error> {
+        let ids = self.catalog.rows(&self.catalog.index.chains, &self.row.chain)?;
+        if ids.last().map(|id| id.to_native()) != Some(self.id) {
+            return Err(corrupt("a chain does not end with its skill"));
+        }
+        ids.iter().map(|id| self.catalog.skill(id.to_native())).collect()
+    }
+
+    /// What the chain says: spec 3 §6.2. A skill that does not inherit, and
+    /// every folder-dialect skill, gives its own body without headers.
+    pub fn content(&self) -> Result<String, Error> {
+        if !self.inherit || self.dialect == Dialect::Folder {
+            return Ok(trimmed(&self.body()?).to_owned());
+        }
+        let sections = self.chain()?.iter().map(section).collect::<Result<Vec<_>, _>>()?;
+        Ok(sections.join("\n\n"))
+    }
+
+    /// Files of the ancestors that no nearer skill of the chain replaces, with
+    /// the skill each comes from, sorted by path.
+    pub fn inherited_files(&self) -> Result<Vec<(File<'a>, Skill<'a>)>, Error> {
+        let mut nearest = std::collections::BTreeMap::new();
+        for skill in self.chain()? {
+            for file in skill.files()? {
+                nearest.insert(file.path, (file, skill));
+            }
+        }
+        Ok(nearest.into_values().filter(|(_, from)| from.id != self.id).collect())
+    }
+
+    /// The file of this path: its own, or the nearest ancestor's together with
+    /// that ancestor (spec 3 §7.5).
+    pub fn find_file(&self, path: &str) -> Result<Option<(File<'a>, Option<Skill<'a>>)>, Error> {
+        for skill in self.chain()?.into_iter().rev() {
+            if let Some(file) = skill.file(path)? {
+                return Ok(Some((file, (skill.id != self.id).then_some(skill))));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn section(skill: &Skill<'_>) -> Result<String, Error> {
+    let body = skill.body()?;
+    Ok(format!("=== {} (from {}) ===\n\n{}", heading(skill.path), skill.file_path, trimmed(&body)).trim_end().to_owned())
+}
+
+/// `ui/react/_index` is `UI > REACT`, `_root` is `GLOBAL RULES`.
+fn heading(path: &str) -> String {
+    if path == "_root" {
+        return "GLOBAL RULES".to_owned();
+    }
+    let upper = path.to_uppercase();
+    let segments: Vec<_> = upper.split('/').filter(|segment| *segment != "_INDEX").collect();
+    let heading = segments.join(" > ").split_whitespace().collect::<Vec<_>>().join(" ");
+    // `_index.md` beside `_root.md` has no segment left.
+    if heading.is_empty() { "INDEX".to_owned() } else { heading }
+}
+
+/// Without blank lines before and white space behind; the first line keeps its
+/// indentation, which Markdown gives a meaning.
+fn trimmed(body: &str) -> &str {
+    let mut rest = body.trim_end();
+    while let Some((line, after)) = rest.split_once('\n') {
+        if !line.trim().is_empty() {
+            break;
+        }
+        rest = after;
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_follow_the_rules_of_spec_3() {
+        for (path, expected) in [
+            ("_root", "GLOBAL RULES"),
+            ("ui/_index", "UI"),
+            ("ui/react/_index", "UI > REACT"),
+            ("ui/react/auth", "UI > REACT > AUTH"),
+            ("no-inherit", "NO-INHERIT"),
+            ("two  words/x", "TWO WORDS > X"),
+            ("_index", "INDEX"),
+        ] {
+            assert_eq!(heading(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn trimming_keeps_the_first_lines_indentation() {
+        for (body, expected) in [("\n\n# A\n\n", "# A"), ("\r\n    code\r\n", "    code"), ("\n \n", ""), ("x", "x")] {
+            assert_eq!(trimmed(body), expected, "{body:?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! One file of a skill as it is asked.
+
+use std::borrow::Cow;
+
+use crate::blobs;
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::model::{Execution, Role};
+use crate::schema::{ArchivedBlobRow, ArchivedFileRow, NONE, flag};
+
+/// A file of a skill.
+#[derive(Clone, Copy)]
+pub struct File<'a> {
+    /// Relative to the skill's own directory.
+    pub path: &'a str,
+    /// What it is for.
+    pub role: Role,
+    /// The declared `type`.
+    pub kind: &'a str,
+    /// The declared description, or empty.
+    pub description: &'a str,
+    /// Who runs it, for scripts.
+    pub execution: Execution,
+    /// Whether it was executable on disk.
+    pub executable: bool,
+    /// The MIME type that its extension suggests.
+    pub mime: &'a str,
+    /// Binary by its extension (spec 3 §7.2).
+    pub is_binary: bool,
+    /// Valid UTF-8 without NUL: can go out as text without changing a byte.
+    pub is_text: bool,
+    /// Its length in bytes, or nothing where it was declared and is missing.
+    pub size: Option<u64>,
+    catalog: Catalog<'a>,
+    row: &'a ArchivedFileRow,
+}
+
+/// A declared argument of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arg<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The declared description, or empty.
+    pub description: &'a str,
+    /// Whether a call without it is refused.
+    pub required: bool,
+}
+
+impl<'a> File<'a> {
+    pub(crate) fn new(catalog: Catalog<'a>, row: &'a ArchivedFileRow) -> Result<Self, Error> {
+        let flags = row.flags.to_native();
+        let role = match (flags & flag::SCRIPT != 0, flags & flag::ASSET != 0) {
+            (true, _) => Role::Script,
+            (_, true) => Role::Asset,
+            _ => Role::File,
+        };
+        let mut file = Self {
+            path: catalog.text(&row.path)?,
+            role,
+            kind: catalog.text(&row.kind)?,
+            description: catalog.text(&row.description)?,
+            execution: if flags & flag::SERVER == 0 { Execution::Claude } else { Execution::Server },
+            executable: flags & flag::EXECUTABLE != 0,
+            mime: catalog.text(&row.mime)?,
+            is_binary: flags & flag::BINARY != 0,
+            is_text: flags & flag::TEXT != 0,
+            size: None,
+            catalog,
+            row,
+        };
+        file.size = file.blob()?.map(|blob| blob.len.to_native());
+        Ok(file)
+    }
+
+    /// Its bytes, or nothing where it was declared and is missing.
+    pub fn bytes(&self) -> Result<Option<Cow<'a, [u8]>>, Error> {
+        let bundle = self.catalog.bundle;
+        self.blob()?.map(|blob| blobs::read(blob, |section| bundle.section(section))).transpose()
+    }
+
+    /// SHA-256 of its bytes.
+    pub fn digest(&self) -> Result<Option<[u8; 32]>, Error> {
+        Ok(self.blob()?.map(|blob| blob.sha256))
+    }
+
+    /// Declared arguments, for scripts.
+    pub fn args(&self) -> Result<Vec<Arg<'a>>, Error> {
+        let rows = self.catalog.rows(&self.catalog.index.args, &self.row.args)?;
+        let arg = |row: &'a crate::schema::ArchivedArgRow| {
+            Ok(Arg {
+                name: self.catalog.text(&row.name)?,
+                description: self.catalog.text(&row.description)?,
+                required: row.flags.to_native() & flag::REQUIRED != 0,
+            })
+        };
+        rows.iter().map(arg).collect()
+    }
+
+    fn blob(&self) -> Result<Option<&'a ArchivedBlobRow>, Error> {
+        match self.row.blob.to_native() {
+            NONE => Ok(None),
+            id => self.catalog.row(&self.catalog.index.blobs, id as usize).map(Some),
+        }
+    }
+}
+
+impl std::fmt::Debug for File<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("File").field("path", &self.path).field("size", &self.size).finish_non_exhaustive()
+    }
+}

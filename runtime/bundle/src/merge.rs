@@ -1,0 +1,80 @@
+//! Puts a compiled bundle's skills behind those of a set, so that the skills
+//! built into a program can be overlaid by directories.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::container::Bundle;
+use crate::error::Error;
+use crate::file::File;
+use crate::model::{ArgEntry, FileEntry, RootEntry, SkillEntry, SkillSet};
+use crate::skill::Skill;
+
+impl SkillSet {
+    /// Appends the roots and skills of `bundle`, except skills whose path the
+    /// set already has: what came first wins. Settings stay as they are. A
+    /// skill whose parent is replaced inherits from the replacement.
+    pub fn extend_from(&mut self, bundle: &Bundle) -> Result<(), Error> {
+        let catalog = bundle.catalog()?;
+        let roots = u32::try_from(self.roots.len()).unwrap_or(u32::MAX);
+        for root in catalog.roots()? {
+            self.roots.push(RootEntry { label: root.label.to_owned(), scope: root.scope });
+        }
+        let mut ids: HashMap<String, u32> = (0..).zip(&self.skills).map(|(id, skill)| (skill.path.clone(), id)).collect();
+        let mut added = Vec::new();
+        for skill in catalog.skills() {
+            let skill = skill?;
+            if !ids.contains_key(skill.path) {
+                ids.insert(skill.path.to_owned(), u32::try_from(self.skills.len()).unwrap_or(u32::MAX));
+                self.skills.push(entry(&skill, roots)?);
+                added.push(skill);
+            }
+        }
+        for skill in added {
+            let parent = skill.parent()?.and_then(|parent| ids.get(parent.path).copied());
+            let id = ids[skill.path] as usize;
+            self.skills[id].parent = parent;
+        }
+        Ok(())
+    }
+}
+
+fn entry(skill: &Skill<'_>, roots: u32) -> Result<SkillEntry, Error> {
+    let source = skill.source()?;
+    let (text, body) = (skill.text()?.len(), skill.body_range());
+    Ok(SkillEntry {
+        path: skill.path.to_owned(),
+        name: skill.name.to_owned(),
+        description: skill.description.to_owned(),
+        dialect: skill.dialect,
+        root: roots + skill.root,
+        file_path: skill.file_path.to_owned(),
+        priority: skill.priority,
+        inherit: skill.inherit,
+        parent: None,
+        keywords: skill.keywords()?.into_iter().map(str::to_owned).collect(),
+        frontmatter_json: skill.frontmatter_json()?.to_owned(),
+        text_start: source.len() - text,
+        body,
+        source: Arc::from(source),
+        files: skill.files()?.iter().map(file_entry).collect::<Result<_, _>>()?,
+    })
+}
+
+fn file_entry(file: &File<'_>) -> Result<FileEntry, Error> {
+    let arg = |arg: crate::file::Arg<'_>| ArgEntry {
+        name: arg.name.to_owned(),
+        description: arg.description.to_owned(),
+        required: arg.required,
+    };
+    Ok(FileEntry {
+        path: file.path.to_owned(),
+        role: file.role,
+        kind: file.kind.to_owned(),
+        description: file.description.to_owned(),
+        execution: file.execution,
+        args: file.args()?.into_iter().map(arg).collect(),
+        executable: file.executable,
+        bytes: file.bytes()?.map(Arc::from),
+    })
+}

@@ -1,0 +1,164 @@
+//! What a compiler hands to the writer: skills in plain owned values, names
+//! already resolved to indices. It knows nothing of how they lie in bytes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::settings::Settings;
+
+/// Everything that goes into one bundle.
+#[derive(Debug, Clone, Default)]
+pub struct SkillSet {
+    /// Tuning compiled from the content's `config.yaml`.
+    pub settings: Settings,
+    /// Where the skills were read from, highest priority first.
+    pub roots: Vec<RootEntry>,
+    /// The skills in listing order; parents may stand anywhere.
+    /// Names are given out in this order: the first skill of a name gets it.
+    pub skills: Vec<SkillEntry>,
+}
+
+/// A directory that skills were read from. Its place on disk is not kept:
+/// the same tree must give the same bytes wherever it lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootEntry {
+    /// What people call it, such as `project` or `./.agent/skills`.
+    pub label: String,
+    /// Whether it belongs to one project or to the user (spec 2, `<location>`).
+    pub scope: Scope,
+}
+
+/// Whom a root belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One project's own skills.
+    Project,
+    /// The user's, or those built into the binary.
+    Global,
+}
+
+impl Scope {
+    /// The word used on the wire: `project` or `global`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Global => "global",
+        }
+    }
+}
+
+/// How a skill was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// A directory with a `SKILL.md`.
+    Folder,
+    /// A `.md` file in a tree with `_root.md` and `_index.md` parents.
+    Tree,
+}
+
+impl Dialect {
+    /// The word used on the wire and in listings: `folder` or `tree`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Folder => "folder",
+            Self::Tree => "tree",
+        }
+    }
+}
+
+/// One skill.
+#[derive(Debug, Clone)]
+pub struct SkillEntry {
+    /// Its identity in the bundle: `/`-separated, unique, compared bytewise.
+    pub path: String,
+    /// What a person types. Looked up after trimming and lower-casing.
+    pub name: String,
+    /// The whole description as written.
+    pub description: String,
+    /// How it was written.
+    pub dialect: Dialect,
+    /// Index into [`SkillSet::roots`].
+    pub root: u32,
+    /// The Markdown file, relative to its root, `/`-separated.
+    pub file_path: String,
+    /// Breaks ties between equal matches; 0 unless declared.
+    pub priority: f64,
+    /// Whether the ancestors' text and files belong to it.
+    pub inherit: bool,
+    /// Index of the parent in [`SkillSet::skills`].
+    pub parent: Option<u32>,
+    /// Declared keywords, in the author's order and case.
+    pub keywords: Vec<String>,
+    /// The frontmatter as one JSON object, every key, in source order.
+    pub frontmatter_json: String,
+    /// The file's bytes as they are on disk. Must be UTF-8.
+    pub source: Arc<[u8]>,
+    /// The text without a byte order mark: a suffix of `source` (0 or 3).
+    pub text_start: usize,
+    /// Where the body lies in `source`: what follows the closing fence's line.
+    pub body: Range<usize>,
+    /// Its files, sorted by path.
+    pub files: Vec<FileEntry>,
+}
+
+/// A file of a skill.
+#[derive(Debug, Clone)]
+pub struct FileEntry {
+    /// Relative to the skill's own directory (tree dialect: its resource directory).
+    pub path: String,
+    /// What it is for.
+    pub role: Role,
+    /// The declared `type`, `other` unless declared.
+    pub kind: String,
+    /// The declared description, or empty.
+    pub description: String,
+    /// Who runs it, for scripts.
+    pub execution: Execution,
+    /// Declared arguments, for scripts.
+    pub args: Vec<ArgEntry>,
+    /// Whether the file is executable on disk.
+    pub executable: bool,
+    /// Its bytes, or nothing where it was declared and is missing.
+    pub bytes: Option<Arc<[u8]>>,
+}
+
+/// What a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Lies in a folder-dialect skill's directory, without a declaration.
+    File,
+    /// Declared under `assets`.
+    Asset,
+    /// Declared under `scripts`.
+    Script,
+}
+
+/// Who runs a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Execution {
+    /// The agent fetches it and runs it itself (wire word `claude`).
+    Claude,
+    /// The server may run it, where the operator allows scripts.
+    Server,
+}
+
+impl Execution {
+    /// The word used in frontmatter and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// A declared argument of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgEntry {
+    /// Its name; on a run it becomes `SKILL_ARG_<NAME>`.
+    pub name: String,
+    /// The declared description, or empty.
+    pub description: String,
+    /// Whether a call without it is refused; true unless declared.
+    pub required: bool,
+}

@@ -1,0 +1,54 @@
+//! Names and paths as keys: how they are folded, and the open-addressing
+//! tables that find them. Used when writing and when asking, so both agree.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The form in which names are compared: trimmed, Unicode lower case.
+///
+/// Lower-casing goes character by character, so that the result does not
+/// depend on what stands beside a letter (final sigma).
+pub(crate) fn fold(name: &str) -> String {
+    name.trim().chars().flat_map(char::to_lowercase).collect()
+}
+
+/// One line without control characters: white space collapsed to single blanks.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// Builds a table of `id + 1` by key; 0 is a free slot. Later equal keys are
+/// kept behind earlier ones, so the first is found.
+pub(crate) fn slots<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> Vec<u32> {
+    // At most half full: a lookup then ends after 1.5 probes on average.
+    let mut slots = vec![0; (keys.len() * 2).next_power_of_two().max(2)];
+    for (id, key) in (1..).zip(keys) {
+        let mut at = start(key, slots.len());
+        while slots[at] != 0 {
+            at = (at + 1) & (slots.len() - 1);
+        }
+        slots[at] = id;
+    }
+    slots
+}
+
+/// The slots to look at for `key`, each once, in order. A table whose length
+/// is no power of two is not ours and yields nothing.
+pub(crate) fn probe(key: &str, len: usize) -> impl Iterator<Item = usize> {
+    let usable = if len.is_power_of_two() { len } else { 0 };
+    let first = if usable == 0 { 0 } else { start(key, len) };
+    (0..usable).map(move |step| (first + step) & (usable - 1))
+}
+
+fn start(key: &str, len: usize) -> usize {
+    // Truncation is meant: only the low bits choose the slot.
+    #[expect(clippy::cast_possible_truncation, reason = "only the low bits choose the slot")]
+    let hash = xxh3_64(key.as_bytes()) as usize;
+    hash & (len - 1)
+}

@@ -1,0 +1,186 @@
+//! The rows of the `INDEX` section: fixed-size records of little-endian
+//! integers, nothing nested, so that checking the root costs the same for ten
+//! skills and for a hundred thousand. Archived types never leave this crate.
+
+/// "No such row" in a `u32` reference.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Defines the rows and derives [`FINGERPRINT`] from their names, fields and
+/// types, so that no layout change goes unnoticed.
+macro_rules! schema {
+    ($($(#[$meta:meta])* struct $name:ident { $($(#[$fmeta:meta])* $field:ident: $ty:ty,)* })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Debug, Clone, Default, rkyv::Archive, rkyv::Serialize)]
+            pub(crate) struct $name { $($(#[$fmeta])* pub(crate) $field: $ty,)* }
+        )*
+        /// The layout of the tables as one number, kept in the header.
+        pub(crate) const FINGERPRINT: u64 = fingerprint(concat!(
+            $(stringify!($name), "{", $(stringify!($field), ":", stringify!($ty), ",",)* "}",)*
+        ));
+    };
+}
+
+schema! {
+    /// A range of the string heap.
+    struct Str {
+        start: u32,
+        len: u32,
+    }
+
+    /// A range of rows in another table.
+    struct Rows {
+        start: u32,
+        len: u32,
+    }
+
+    struct SettingsRow {
+        min_score: f64,
+        ambiguity_threshold: f64,
+        script_max_output_bytes: u64,
+        asset_max_bytes: u64,
+        asset_inline_max_bytes: u64,
+        max_results: u32,
+        refresh_interval_minutes: u32,
+        script_timeout_seconds: u32,
+        /// See [`flag`].
+        flags: u32,
+        /// Rows of `strings`.
+        script_extensions: Rows,
+    }
+
+    struct RootRow {
+        label: Str,
+        flags: u32,
+    }
+
+    struct SkillRow {
+        priority: f64,
+        path: Str,
+        name: Str,
+        /// What to type to get exactly this skill: its name, or its path.
+        callable: Str,
+        description: Str,
+        /// The description on one line.
+        summary: Str,
+        file_path: Str,
+        /// The frontmatter as JSON.
+        frontmatter: Str,
+        /// Rows of `chains`: skill ids, root first, itself last.
+        chain: Rows,
+        /// Rows of `strings`.
+        keywords: Rows,
+        /// Rows of `files`.
+        files: Rows,
+        root: u32,
+        parent: u32,
+        /// Row of `blobs`: the Markdown file as it is on disk.
+        source: u32,
+        /// 0, or 3 where a byte order mark stands.
+        text_start: u32,
+        body_start: u32,
+        body_end: u32,
+        flags: u32,
+        reserved: u32,
+    }
+
+    struct FileRow {
+        path: Str,
+        kind: Str,
+        description: Str,
+        mime: Str,
+        args: Rows,
+        /// Row of `blobs`, or none where the file is missing.
+        blob: u32,
+        flags: u32,
+    }
+
+    struct ArgRow {
+        name: Str,
+        description: Str,
+        flags: u32,
+    }
+
+    /// Bytes in `BODY` or `FILES`.
+    struct BlobRow {
+        offset: u64,
+        stored_len: u64,
+        len: u64,
+        /// xxh3-64 of the stored bytes, checked at every read.
+        check: u64,
+        /// SHA-256 of the original bytes: the digest of the protocol.
+        sha256: [u8; 32],
+        section: u32,
+        flags: u32,
+    }
+
+    /// A folded name and whom it belongs to.
+    struct NameRow {
+        key: Str,
+        skill: u32,
+        flags: u32,
+    }
+
+    struct Index {
+        settings: SettingsRow,
+        heap: Vec<u8>,
+        strings: Vec<Str>,
+        roots: Vec<RootRow>,
+        skills: Vec<SkillRow>,
+        chains: Vec<u32>,
+        files: Vec<FileRow>,
+        args: Vec<ArgRow>,
+        blobs: Vec<BlobRow>,
+        names: Vec<NameRow>,
+        /// Open addressing over exact paths: 0 is free, else skill id + 1.
+        path_slots: Vec<u32>,
+        /// Open addressing over folded names: 0 is free, else `names` row + 1.
+        name_slots: Vec<u32>,
+    }
+}
+
+/// Bits of the `flags` fields; each row type uses its own few.
+pub(crate) mod flag {
+    /// Settings: the content asks for periodic refresh.
+    pub(crate) const REFRESH: u32 = 1;
+    /// Settings: scripts are not forbidden.
+    pub(crate) const SCRIPTS: u32 = 1 << 1;
+    /// Root: belongs to the user rather than to a project.
+    pub(crate) const GLOBAL: u32 = 1;
+    /// Skill: written in the tree dialect.
+    pub(crate) const TREE: u32 = 1;
+    /// Skill: inherits from its ancestors.
+    pub(crate) const INHERIT: u32 = 1 << 1;
+    /// File: declared as an asset.
+    pub(crate) const ASSET: u32 = 1;
+    /// File: declared as a script.
+    pub(crate) const SCRIPT: u32 = 1 << 1;
+    /// File: the server may run it.
+    pub(crate) const SERVER: u32 = 1 << 2;
+    /// File: executable on disk.
+    pub(crate) const EXECUTABLE: u32 = 1 << 3;
+    /// File: binary by its extension (spec 3 §7.2).
+    pub(crate) const BINARY: u32 = 1 << 4;
+    /// File: valid UTF-8 without NUL.
+    pub(crate) const TEXT: u32 = 1 << 5;
+    /// Argument: a call without it is refused.
+    pub(crate) const REQUIRED: u32 = 1;
+    /// Blob: stored as one zstd frame.
+    pub(crate) const ZSTD: u32 = 1;
+    /// Name: stands for the skill's path, not for its name.
+    pub(crate) const PATH: u32 = 1;
+}
+
+/// FNV-1a over the text without white space (`stringify!` promises none).
+const fn fingerprint(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_whitespace() {
+            hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        at += 1;
+    }
+    hash
+}

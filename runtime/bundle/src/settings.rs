@@ -1,0 +1,48 @@
+//! Tuning that content may carry: spec 3's `config.yaml` as plain values.
+//! It holds only what content may change (matching) or narrow (limits,
+//! scripts, refresh); runners and endpoints belong to the operator.
+
+/// Settings compiled into a bundle. [`Default`] is spec 3 §11.2.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Matches below this score are left out (0.0 to 1.0).
+    pub min_score: f64,
+    /// At most this many candidates are named when a match is ambiguous.
+    pub max_results: u32,
+    /// Two best scores closer than this are ambiguous (0.0 to 1.0).
+    pub ambiguity_threshold: f64,
+    /// Whether the content asks for periodic refresh.
+    pub refresh_enabled: bool,
+    /// How often, in minutes.
+    pub refresh_interval_minutes: u32,
+    /// False forbids every script of this bundle.
+    pub scripts_enabled: bool,
+    /// Longest run of a script, in seconds.
+    pub script_timeout_seconds: u32,
+    /// Most bytes kept of a script's stdout and of its stderr.
+    pub script_max_output_bytes: u64,
+    /// Extensions a script may have, with their dot.
+    pub script_extensions: Vec<String>,
+    /// Largest file served by `get_asset`, in bytes.
+    pub asset_max_bytes: u64,
+    /// Largest text file shown inline, in bytes.
+    pub asset_inline_max_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            min_score: 0.2,
+            max_results: 3,
+            ambiguity_threshold: 0.1,
+            refresh_enabled: true,
+            refresh_interval_minutes: 15,
+            scripts_enabled: true,
+            script_timeout_seconds: 60,
+            script_max_output_bytes: 1_048_576,
+            script_extensions: [".sh", ".ts", ".js", ".py"].map(str::to_owned).to_vec(),
+            asset_max_bytes: 1_048_576,
+            asset_inline_max_bytes: 10_240,
+        }
+    }
+}

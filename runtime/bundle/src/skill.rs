@@ -1,0 +1,177 @@
+//! One skill as it is asked: its head as plain fields, its text and files
+//! read and checked on demand. Inheritance lives in `content.rs`.
+
+use std::borrow::Cow;
+
+use crate::blobs;
+use crate::catalog::Catalog;
+use crate::error::{Error, corrupt};
+use crate::file::File;
+use crate::model::{Dialect, Scope};
+use crate::schema::{ArchivedBlobRow, ArchivedSkillRow, NONE, flag};
+
+/// A skill of a bundle.
+#[derive(Clone, Copy)]
+pub struct Skill<'a> {
+    /// Its number in listing order.
+    pub id: u32,
+    /// Its identity, `/`-separated.
+    pub path: &'a str,
+    /// What a person types.
+    pub name: &'a str,
+    /// The whole description as written.
+    pub description: &'a str,
+    /// The description on one line, for listings.
+    pub summary: &'a str,
+    /// How it was written.
+    pub dialect: Dialect,
+    /// Whom its root belongs to.
+    pub scope: Scope,
+    /// Its root's number.
+    pub root: u32,
+    /// What people call its root.
+    pub root_label: &'a str,
+    /// The Markdown file, relative to the root.
+    pub file_path: &'a str,
+    /// Breaks ties between equal matches.
+    pub priority: f64,
+    /// Whether ancestors' text and files belong to it.
+    pub inherit: bool,
+    pub(crate) catalog: Catalog<'a>,
+    pub(crate) row: &'a ArchivedSkillRow,
+}
+
+impl<'a> Skill<'a> {
+    pub(crate) fn new(catalog: Catalog<'a>, id: u32) -> Result<Self, Error> {
+        let row = catalog.row(&catalog.index.skills, id as usize)?;
+        let root = catalog.root(row.root.to_native() as usize)?;
+        let flags = row.flags.to_native();
+        Ok(Self {
+            id,
+            path: catalog.text(&row.path)?,
+            name: catalog.text(&row.name)?,
+            description: catalog.text(&row.description)?,
+            summary: catalog.text(&row.summary)?,
+            dialect: if flags & flag::TREE == 0 { Dialect::Folder } else { Dialect::Tree },
+            scope: root.scope,
+            root: row.root.to_native(),
+            root_label: root.label,
+            file_path: catalog.text(&row.file_path)?,
+            priority: row.priority.to_native(),
+            inherit: flags & flag::INHERIT != 0,
+            catalog,
+            row,
+        })
+    }
+
+    /// The last segment of its path: spec 4's install name.
+    pub fn install_name(&self) -> &'a str {
+        self.path.rsplit('/').next().unwrap_or(self.path)
+    }
+
+    /// What to type to get exactly this skill: its name, or its path where
+    /// another skill comes first under that name.
+    pub fn callable_name(&self) -> Result<&'a str, Error> {
+        self.catalog.text(&self.row.callable)
+    }
+
+    /// The Markdown file with its frontmatter, without a byte order mark.
+    pub fn text(&self) -> Result<Cow<'a, str>, Error> {
+        let start = self.row.text_start.to_native() as usize;
+        self.part(start, None)
+    }
+
+    /// What follows the frontmatter.
+    pub fn body(&self) -> Result<Cow<'a, str>, Error> {
+        let range = self.body_range();
+        self.part(range.start, Some(range.end))
+    }
+
+    /// The Markdown file's bytes as they were on disk.
+    pub fn source(&self) -> Result<Cow<'a, [u8]>, Error> {
+        let bundle = self.catalog.bundle;
+        blobs::read(self.source_row()?, |section| bundle.section(section))
+    }
+
+    /// SHA-256 of [`Self::source`].
+    pub fn digest(&self) -> Result<[u8; 32], Error> {
+        Ok(self.source_row()?.sha256)
+    }
+
+    /// The length of [`Self::source`] in bytes.
+    pub fn size(&self) -> Result<u64, Error> {
+        Ok(self.source_row()?.len.to_native())
+    }
+
+    /// Declared keywords, in the author's order and case.
+    pub fn keywords(&self) -> Result<Vec<&'a str>, Error> {
+        self.catalog.strings(&self.row.keywords)
+    }
+
+    /// The frontmatter as one JSON object, every key, in source order.
+    pub fn frontmatter_json(&self) -> Result<&'a str, Error> {
+        self.catalog.text(&self.row.frontmatter)
+    }
+
+    /// Its own files, sorted by path.
+    pub fn files(&self) -> Result<Vec<File<'a>>, Error> {
+        let rows = self.catalog.rows(&self.catalog.index.files, &self.row.files)?;
+        rows.iter().map(|row| File::new(self.catalog, row)).collect()
+    }
+
+    /// Its own file of this path.
+    pub fn file(&self, path: &str) -> Result<Option<File<'a>>, Error> {
+        let rows = self.catalog.rows(&self.catalog.index.files, &self.row.files)?;
+        let (mut low, mut high) = (0, rows.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.catalog.text(&rows[middle].path)?.cmp(path) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return File::new(self.catalog, &rows[middle]).map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The skill it inherits from first, whether or not it does inherit.
+    pub fn parent(&self) -> Result<Option<Skill<'a>>, Error> {
+        match self.row.parent.to_native() {
+            NONE => Ok(None),
+            id => self.catalog.skill(id).map(Some),
+        }
+    }
+
+    /// Where the body lies in [`Self::source`].
+    pub(crate) fn body_range(&self) -> std::ops::Range<usize> {
+        self.row.body_start.to_native() as usize..self.row.body_end.to_native() as usize
+    }
+
+    fn source_row(&self) -> Result<&'a ArchivedBlobRow, Error> {
+        self.catalog.row(&self.catalog.index.blobs, self.row.source.to_native() as usize)
+    }
+
+    fn part(&self, start: usize, end: Option<usize>) -> Result<Cow<'a, str>, Error> {
+        const WHERE: Error = corrupt("a body points outside its file");
+        match self.source()? {
+            Cow::Borrowed(bytes) => {
+                let bytes = bytes.get(start..end.unwrap_or(bytes.len())).ok_or(WHERE)?;
+                std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| corrupt("a skill's text is not UTF-8"))
+            }
+            Cow::Owned(mut bytes) => {
+                if start > bytes.len() || end.is_some_and(|end| end < start || end > bytes.len()) {
+                    return Err(WHERE);
+                }
+                bytes.truncate(end.unwrap_or(bytes.len()));
+                bytes.drain(..start);
+                String::from_utf8(bytes).map(Cow::Owned).map_err(|_| corrupt("a skill's text is not UTF-8"))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Skill<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Skill").field("path", &self.path).field("name", &self.name).finish_non_exhaustive()
+    }
+}

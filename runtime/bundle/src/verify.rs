@@ -1,0 +1,100 @@
+//! Checks everything in a bundle at once: what reading checks piece by piece.
+
+use sha2::{Digest, Sha256};
+
+use crate::blobs;
+use crate::container::Bundle;
+use crate::error::{Error, corrupt};
+use crate::header::{Section, VERSION};
+use crate::keywords::KeywordTable;
+use crate::schema::FINGERPRINT;
+use crate::words::WordTable;
+
+/// What a full check went through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verified {
+    /// Skills whose every field was read.
+    pub skills: usize,
+    /// Files of skills, counted once for each skill that has them.
+    pub files: usize,
+    /// Distinct contents whose SHA-256 was computed.
+    pub contents: usize,
+    /// The length of the bundle in bytes.
+    pub bytes: u64,
+}
+
+impl Bundle {
+    /// Checks every byte: section checksums, page checksums, the content
+    /// address, the SHA-256 of every body and file, and that every reference
+    /// leads somewhere.
+    pub fn verify(&self) -> Result<Verified, Error> {
+        if let Some(damaged) = Section::ALL.into_iter().find(|section| !self.agrees(*section)) {
+            return Err(corrupt(disagreement(damaged)));
+        }
+        self.check_index(0, self.section(Section::Index).len())?;
+        if self.content_address() != self.computed_address() {
+            return Err(corrupt("the content address does not name this content"));
+        }
+        let contents = self.verify_contents()?;
+        let (skills, files) = self.verify_references()?;
+        Ok(Verified { skills, files, contents, bytes: self.byte_len() })
+    }
+
+    /// See `write::content_address`.
+    fn computed_address(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(VERSION.to_le_bytes());
+        hash.update(FINGERPRINT.to_le_bytes());
+        for section in [Section::Index, Section::Keywords, Section::Words] {
+            hash.update((section as u32).to_le_bytes());
+            hash.update((self.section(section).len() as u64).to_le_bytes());
+            hash.update(self.section(section));
+        }
+        hash.finalize().into()
+    }
+
+    fn verify_contents(&self) -> Result<usize, Error> {
+        let catalog = self.catalog()?;
+        for row in catalog.index.blobs.iter() {
+            let bytes = blobs::read(row, |section| self.section(section))?;
+            if !blobs::has_digest(row, &bytes) {
+                return Err(corrupt("a file does not have the SHA-256 that the index claims"));
+            }
+        }
+        Ok(catalog.index.blobs.len())
+    }
+
+    fn verify_references(&self) -> Result<(usize, usize), Error> {
+        let catalog = self.catalog()?;
+        catalog.settings()?;
+        catalog.roots()?;
+        let mut files = 0;
+        for skill in catalog.skills() {
+            let skill = skill?;
+            (skill.text()?, skill.body()?, skill.keywords()?, skill.frontmatter_json()?, skill.parent()?, skill.chain()?);
+            for file in skill.files()? {
+                (file.bytes()?, file.args()?);
+                files += 1;
+            }
+            let by_path = catalog.by_path(skill.path)?.map(|found| found.id);
+            let by_name = catalog.by_name(skill.callable_name()?)?.map(|found| found.id);
+            if by_path != Some(skill.id) || by_name != Some(skill.id) {
+                return Err(corrupt("a skill is not found by its own path or name"));
+            }
+        }
+        KeywordTable::open(self.keyword_section()?).map_err(|_| corrupt("the keyword tables contradict themselves"))?;
+        WordTable::open(self.word_section()?).map_err(|_| corrupt("the word tables contradict themselves"))?;
+        Ok((catalog.len(), files))
+    }
+}
+
+const fn disagreement(section: Section) -> &'static str {
+    match section {
+        Section::Pages => "section PAGES does not agree with its checksum",
+        Section::Index => "section INDEX does not agree with its checksum",
+        Section::Keywords => "section KEYWORDS does not agree with its checksum",
+        Section::Words => "section WORDS does not agree with its checksum",
+        Section::Body => "section BODY does not agree with its checksum",
+        Section::Files => "section FILES does not agree with its checksum",
+    }
+}

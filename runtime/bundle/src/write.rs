@@ -1,0 +1,279 @@
+//! Turns a [`SkillSet`] into the bytes of a bundle. The same set gives the
+//! same bytes on every machine: nothing here asks the clock, the environment
+//! or an unordered table for an order.
+
+use std::collections::HashMap;
+
+use rkyv::rancor;
+use sha2::{Digest, Sha256};
+
+use crate::blobs::Blobs;
+use crate::error::Error;
+use crate::header::{Section, VERSION, assemble};
+use crate::model::{ArgEntry, Dialect, Execution, FileEntry, RootEntry, Role, Scope, SkillEntry, SkillSet};
+use crate::names::{fold, one_line, slots};
+use crate::schema::{ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, RootRow, Rows, SettingsRow, SkillRow, Str, flag};
+use crate::settings::Settings;
+use crate::{keywords, mime, pages, words};
+
+/// Writes `set` as a bundle.
+///
+/// # Errors
+/// [`Error::Invalid`] where the set contradicts itself: a path twice, a parent
+/// or root that does not exist, a cycle of parents, text that is not UTF-8.
+pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer::default();
+    let index = writer.index(set)?;
+    let index = rkyv::to_bytes::<rancor::Error>(&index).map_err(|error| Error::Invalid(error.to_string()))?.to_vec();
+    let keyword_lists: Vec<_> = set.skills.iter().map(|skill| skill.keywords.clone()).collect();
+    let keywords = keywords::build(&keyword_lists);
+    let words = words::build(&set.skills.iter().map(document).collect::<Result<Vec<_>, _>>()?);
+    let address = content_address([&index, &keywords, &words]);
+    let sections = [pages::sums(&index), index, keywords, words, writer.blobs.body, writer.blobs.files];
+    Ok(assemble(&address, &sections))
+}
+
+/// INDEX holds the SHA-256 of every body and file, so this names them too.
+fn content_address(sections: [&Vec<u8>; 3]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(VERSION.to_le_bytes());
+    hash.update(FINGERPRINT.to_le_bytes());
+    for (section, bytes) in [Section::Index, Section::Keywords, Section::Words].iter().zip(sections) {
+        hash.update((*section as u32).to_le_bytes());
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    }
+    hash.finalize().into()
+}
+
+/// The text that spec 4 searches.
+fn document(skill: &SkillEntry) -> Result<words::DocText<'_>, Error> {
+    Ok(words::DocText {
+        install_name: skill.path.rsplit('/').next().unwrap_or(&skill.path),
+        name: &skill.name,
+        description: &skill.description,
+        body: utf8(skill, skill.body.clone())?,
+    })
+}
+
+fn utf8(skill: &SkillEntry, range: std::ops::Range<usize>) -> Result<&str, Error> {
+    skill
+        .source
+        .get(range)
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+        .ok_or_else(|| Error::Invalid(format!("the text of {:?} is not UTF-8 or its body lies outside it", skill.path)))
+}
+
+#[derive(Default)]
+struct Writer {
+    heap: Vec<u8>,
+    interned: HashMap<String, Str>,
+    strings: Vec<Str>,
+    chains: Vec<u32>,
+    files: Vec<FileRow>,
+    args: Vec<ArgRow>,
+    blobs: Blobs,
+}
+
+impl Writer {
+    fn index(&mut self, set: &SkillSet) -> Result<Index, Error> {
+        let settings = self.settings(&set.settings)?;
+        let roots = set.roots.iter().map(|root| self.root(root)).collect::<Result<_, _>>()?;
+        check_paths(set)?;
+        let owners = Owners::new(&set.skills);
+        let skills = (0..set.skills.len()).map(|id| self.skill(set, id, &owners)).collect::<Result<_, _>>()?;
+        let names = owners.rows.iter().map(|row| self.name(row)).collect::<Result<_, _>>()?;
+        Ok(Index {
+            settings,
+            roots,
+            skills,
+            names,
+            path_slots: slots(set.skills.iter().map(|skill| skill.path.as_str())),
+            name_slots: slots(owners.rows.iter().map(|(key, ..)| key.as_str())),
+            heap: std::mem::take(&mut self.heap),
+            strings: std::mem::take(&mut self.strings),
+            chains: std::mem::take(&mut self.chains),
+            files: std::mem::take(&mut self.files),
+            args: std::mem::take(&mut self.args),
+            blobs: std::mem::take(&mut self.blobs.rows),
+        })
+    }
+
+    fn settings(&mut self, settings: &Settings) -> Result<SettingsRow, Error> {
+        Ok(SettingsRow {
+            min_score: settings.min_score,
+            ambiguity_threshold: settings.ambiguity_threshold,
+            script_max_output_bytes: settings.script_max_output_bytes,
+            asset_max_bytes: settings.asset_max_bytes,
+            asset_inline_max_bytes: settings.asset_inline_max_bytes,
+            max_results: settings.max_results,
+            refresh_interval_minutes: settings.refresh_interval_minutes,
+            script_timeout_seconds: settings.script_timeout_seconds,
+            flags: bit(settings.refresh_enabled, flag::REFRESH) | bit(settings.scripts_enabled, flag::SCRIPTS),
+            script_extensions: self.string_list(&settings.script_extensions)?,
+        })
+    }
+
+    fn root(&mut self, root: &RootEntry) -> Result<RootRow, Error> {
+        Ok(RootRow { label: self.intern(&root.label)?, flags: bit(root.scope == Scope::Global, flag::GLOBAL) })
+    }
+
+    fn skill(&mut self, set: &SkillSet, id: usize, owners: &Owners) -> Result<SkillRow, Error> {
+        let skill = &set.skills[id];
+        let invalid = |what: &str| Error::Invalid(format!("{what} of {:?}", skill.path));
+        if skill.root as usize >= set.roots.len() {
+            return Err(invalid("no such root: the one"));
+        }
+        utf8(skill, 0..skill.source.len())?;
+        utf8(skill, skill.text_start..skill.source.len())?;
+        utf8(skill, skill.body.clone())?;
+        let chain = chain(set, id).ok_or_else(|| invalid("the parents do not end: the chain"))?;
+        Ok(SkillRow {
+            priority: skill.priority,
+            path: self.intern(&skill.path)?,
+            name: self.intern(&skill.name)?,
+            callable: self.intern(if owners.holds_name(id, &skill.name) { &skill.name } else { &skill.path })?,
+            description: self.intern(&skill.description)?,
+            summary: self.intern(&one_line(&skill.description))?,
+            file_path: self.intern(&skill.file_path)?,
+            frontmatter: self.intern(&skill.frontmatter_json)?,
+            chain: append(&mut self.chains, chain)?,
+            keywords: self.string_list(&skill.keywords)?,
+            files: self.file_list(skill)?,
+            root: skill.root,
+            parent: skill.parent.unwrap_or(NONE),
+            source: self.blobs.add_body(&skill.source)?,
+            text_start: narrow(skill.text_start)?,
+            body_start: narrow(skill.body.start)?,
+            body_end: narrow(skill.body.end)?,
+            flags: bit(skill.dialect == Dialect::Tree, flag::TREE) | bit(skill.inherit, flag::INHERIT),
+            reserved: 0,
+        })
+    }
+
+    fn file_list(&mut self, skill: &SkillEntry) -> Result<Rows, Error> {
+        let mut files: Vec<&FileEntry> = skill.files.iter().collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        if let Some(twice) = files.windows(2).find(|pair| pair[0].path == pair[1].path) {
+            return Err(Error::Invalid(format!("{:?} has the file {:?} twice", skill.path, twice[0].path)));
+        }
+        let rows: Vec<_> = files.into_iter().map(|file| self.file(file)).collect::<Result<_, _>>()?;
+        append(&mut self.files, rows)
+    }
+
+    fn file(&mut self, file: &FileEntry) -> Result<FileRow, Error> {
+        let is_text = file.bytes.as_ref().is_none_or(|bytes| mime::is_text(bytes));
+        let args: Vec<_> = file.args.iter().map(|arg| self.arg(arg)).collect::<Result<_, _>>()?;
+        Ok(FileRow {
+            path: self.intern(&file.path)?,
+            kind: self.intern(&file.kind)?,
+            description: self.intern(&file.description)?,
+            mime: self.intern(mime::type_of(&file.path, is_text))?,
+            args: append(&mut self.args, args)?,
+            blob: file.bytes.as_ref().map_or(Ok(NONE), |bytes| self.blobs.add_file(bytes))?,
+            flags: bit(file.role == Role::Asset, flag::ASSET)
+                | bit(file.role == Role::Script, flag::SCRIPT)
+                | bit(file.execution == Execution::Server, flag::SERVER)
+                | bit(file.executable, flag::EXECUTABLE)
+                | bit(mime::is_binary(&file.path), flag::BINARY)
+                | bit(is_text, flag::TEXT),
+        })
+    }
+
+    fn arg(&mut self, arg: &ArgEntry) -> Result<ArgRow, Error> {
+        Ok(ArgRow {
+            name: self.intern(&arg.name)?,
+            description: self.intern(&arg.description)?,
+            flags: bit(arg.required, flag::REQUIRED),
+        })
+    }
+
+    fn name(&mut self, (key, skill, flags): &(String, u32, u32)) -> Result<NameRow, Error> {
+        Ok(NameRow { key: self.intern(key)?, skill: *skill, flags: *flags })
+    }
+
+    fn string_list(&mut self, texts: &[String]) -> Result<Rows, Error> {
+        let rows: Vec<_> = texts.iter().map(|text| self.intern(text)).collect::<Result<_, _>>()?;
+        append(&mut self.strings, rows)
+    }
+
+    fn intern(&mut self, text: &str) -> Result<Str, Error> {
+        if let Some(known) = self.interned.get(text) {
+            return Ok(known.clone());
+        }
+        let row = Str { start: narrow(self.heap.len())?, len: narrow(text.len())? };
+        narrow(self.heap.len() + text.len())?;
+        self.heap.extend_from_slice(text.as_bytes());
+        self.interned.insert(text.to_owned(), row.clone());
+        Ok(row)
+    }
+}
+
+/// Who is found by which folded name: names first, in listing order, then
+/// paths that no name has taken.
+struct Owners {
+    rows: Vec<(String, u32, u32)>,
+    by_key: HashMap<String, u32>,
+}
+
+impl Owners {
+    fn new(skills: &[SkillEntry]) -> Self {
+        let mut owners = Self { rows: Vec::new(), by_key: HashMap::new() };
+        for (id, skill) in (0..).zip(skills) {
+            owners.claim(fold(&skill.name), id, 0);
+        }
+        for (id, skill) in (0..).zip(skills) {
+            owners.claim(fold(&skill.path), id, flag::PATH);
+        }
+        owners
+    }
+
+    fn claim(&mut self, key: String, id: u32, flags: u32) {
+        if !self.by_key.contains_key(&key) {
+            self.by_key.insert(key.clone(), id);
+            self.rows.push((key, id, flags));
+        }
+    }
+
+    fn holds_name(&self, id: usize, name: &str) -> bool {
+        self.by_key.get(&fold(name)).is_some_and(|owner| *owner as usize == id)
+    }
+}
+
+fn check_paths(set: &SkillSet) -> Result<(), Error> {
+    let mut seen = std::collections::HashSet::new();
+    match set.skills.iter().find(|skill| !seen.insert(&skill.path)) {
+        Some(skill) => Err(Error::Invalid(format!("the path {:?} stands for two skills", skill.path))),
+        None => Ok(()),
+    }
+}
+
+/// The skill and its ancestors, root first, or nothing where parents form a
+/// ring or do not exist.
+fn chain(set: &SkillSet, id: usize) -> Option<Vec<u32>> {
+    let mut chain = vec![u32::try_from(id).ok()?];
+    let mut next = set.skills[id].parent;
+    while let (true, Some(parent)) = (set.skills[id].inherit, next) {
+        if chain.len() > set.skills.len() {
+            return None;
+        }
+        chain.push(parent);
+        next = set.skills.get(parent as usize)?.parent;
+    }
+    chain.reverse();
+    Some(chain)
+}
+
+fn append<T>(table: &mut Vec<T>, rows: Vec<T>) -> Result<Rows, Error> {
+    let range = Rows { start: narrow(table.len())?, len: narrow(rows.len())? };
+    table.extend(rows);
+    Ok(range)
+}
+
+fn narrow(value: usize) -> Result<u32, Error> {
+    u32::try_from(value).map_err(|_| Error::Invalid("the index would pass 4 GiB; split the skills into several bundles".into()))
+}
+
+const fn bit(set: bool, bit: u32) -> u32 {
+    if set { bit } else { 0 }
+}
