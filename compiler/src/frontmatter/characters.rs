@@ -1,0 +1,204 @@
+//! Characters that do not belong into a text: control characters, and those
+//! that nobody sees. They are reported, never taken out: what is served must
+//! be the bytes of the file.
+
+use std::ops::Range;
+
+use crate::diagnostic::{Code, Diagnostic, Span};
+
+/// A kind of unwanted characters.
+struct Class {
+    code: Code,
+    has: fn(char) -> bool,
+    /// What they are, in one noun.
+    noun: &'static str,
+    help: &'static str,
+}
+
+const CLASSES: [Class; 3] = [
+    Class {
+        code: Code::ControlCharacter,
+        has: is_control,
+        noun: "control character",
+        help: "delete it; terminals and some YAML readers choke on it",
+    },
+    Class {
+        code: Code::HiddenCharacter,
+        has: is_hidden_text,
+        noun: "hidden character",
+        help: "delete it: a reader cannot see it, but a model reads it",
+    },
+    Class {
+        code: Code::InvisibleCharacter,
+        has: is_zero_width,
+        noun: "zero-width character",
+        help: "delete it unless it is meant; it makes words that look equal differ",
+    },
+];
+
+/// Reports each kind once, at its first place, with a count.
+pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
+    if text.is_ascii() && !text.contains(is_control) {
+        return;
+    }
+    let visible = without_flags(text);
+    for class in &CLASSES {
+        let mut places = text
+            .char_indices()
+            .skip(usize::from(text.starts_with('\u{feff}')))
+            .filter(|(at, character)| (class.has)(*character) && visible(*at));
+        let Some((at, first)) = places.next() else {
+            continue;
+        };
+        let more = match places.count() {
+            0 => String::new(),
+            more => format!(" (and {more} more in this file)"),
+        };
+        let message = format!("{} U+{:04X}{more}", class.noun, u32::from(first));
+        let span = Span::locate(text.as_bytes(), at..at + first.len_utf8());
+        out.push(
+            Diagnostic::new(class.code, file, message)
+                .at(span)
+                .help(class.help),
+        );
+    }
+}
+
+/// What YAML calls not printable, and so refuses.
+pub(super) fn is_control(character: char) -> bool {
+    matches!(character,
+        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}'
+        | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Tags, which can carry whole sentences unseen, and marks that make text
+/// read in another order than it is stored.
+fn is_hidden_text(character: char) -> bool {
+    matches!(character,
+        '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Of no width, and of no use outside the scripts that join letters (those
+/// use U+200C and U+200D, which emoji need too).
+fn is_zero_width(character: char) -> bool {
+    matches!(character,
+        '\u{200b}' | '\u{180e}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// Tells which places are no part of a flag emoji: a black flag with tags
+/// behind it, closed by the cancel tag, is how Scotland's is written.
+fn without_flags(text: &str) -> impl Fn(usize) -> bool {
+    const FLAG: char = '\u{1f3f4}';
+    let mut flags: Vec<Range<usize>> = Vec::new();
+    for (at, _) in text.match_indices(FLAG) {
+        let tail = &text[at + FLAG.len_utf8()..];
+        let tags = tail
+            .find(|it| !matches!(it, '\u{e0020}'..='\u{e007f}'))
+            .unwrap_or(tail.len());
+        // Real ones have at most six tags, of four bytes each.
+        if tail[..tags].ends_with('\u{e007f}') && tags <= 7 * 4 {
+            flags.push(at..at + FLAG.len_utf8() + tags);
+        }
+    }
+    move |at| {
+        let next = flags.partition_point(|flag| flag.end <= at);
+        flags.get(next).is_none_or(|flag| !flag.contains(&at))
+    }
+}
+
+/// Stand-ins for control characters, so that YAML reads around them: a block
+/// of the private use planes that the text does not use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mask(u32);
+
+impl Mask {
+    /// The replacements to make in `text[part]`; nothing where none are due.
+    pub(super) fn of(
+        text: &str,
+        part: &Range<usize>,
+    ) -> Option<(Self, Vec<(Range<usize>, String)>)> {
+        let yaml = &text[part.clone()];
+        if !yaml.contains(is_control) {
+            return None;
+        }
+        let free = |base: &u32| {
+            !yaml
+                .chars()
+                .any(|it| (*base..*base + 256).contains(&u32::from(it)))
+        };
+        // A text of 64 KiB cannot touch all of the 510 blocks unless it is made for it.
+        let base = (0xF_0000..0x10_FF00)
+            .step_by(256)
+            .find(free)
+            .unwrap_or(0xF_0000);
+        let mask = Self(base);
+        let edits = yaml
+            .char_indices()
+            .filter(|(_, it)| is_control(*it))
+            .map(|(at, it)| {
+                let place = part.start + at..part.start + at + it.len_utf8();
+                let stand_in = char::from_u32(base + (u32::from(it) & 0xFF)).unwrap_or('\u{fffd}');
+                (place, stand_in.to_string())
+            });
+        Some((mask, edits.collect()))
+    }
+
+    /// Puts the control characters back.
+    pub(super) fn undo(self, text: &str) -> String {
+        let original = |it: char| match u32::from(it).checked_sub(self.0) {
+            Some(low @ 0xFE..=0xFF) => char::from_u32(0xFF00 + low),
+            Some(low @ 0..=0xFD) => char::from_u32(low),
+            _ => None,
+        };
+        text.chars().map(|it| original(it).unwrap_or(it)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unwanted_characters_are_found_with_their_place() {
+        for (text, expected) in [
+            ("plain\ttext\r\n", &[][..]),
+            ("a\u{1b}[31mb", &[(Code::ControlCharacter, 1, 2)]),
+            ("é\u{80}", &[(Code::ControlCharacter, 1, 2)]),
+            ("next line \u{85} is a line end", &[]),
+            ("x\ny\u{202e}z", &[(Code::HiddenCharacter, 2, 2)]),
+            ("\u{e0041}\u{e0042}", &[(Code::HiddenCharacter, 1, 1)]),
+            (
+                "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+                &[],
+            ),
+            (
+                "\u{1f3f4}\u{e0067}\u{e0062}",
+                &[(Code::HiddenCharacter, 1, 2)],
+            ),
+            ("👩\u{200d}💻", &[]),
+            ("a\u{200b}b", &[(Code::InvisibleCharacter, 1, 2)]),
+            ("\u{feff}text", &[]),
+            ("\u{feff}\u{feff}text", &[(Code::InvisibleCharacter, 1, 1)]),
+        ] {
+            let mut out = Vec::new();
+            check("f", text, &mut out);
+            let found: Vec<_> = out
+                .iter()
+                .map(|it| (it.code, it.span.unwrap().line, it.span.unwrap().column))
+                .collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_mask_can_be_undone() {
+        let text = "a\0b\u{9f}c\u{fffe}d\u{f0041}e\u{ffff}";
+        let (mask, edits) = Mask::of(text, &(0..text.len())).unwrap();
+        let mut masked = text.to_owned();
+        for (place, stand_in) in edits.into_iter().rev() {
+            masked.replace_range(place, &stand_in);
+        }
+        assert!(!masked.contains(is_control));
+        assert_eq!(mask.undo(&masked), text);
+    }
+}

@@ -1,0 +1,125 @@
+//! Finds the frontmatter's fences. A fence is a line of exactly `---` at
+//! column 1, blanks behind it allowed, whatever its line end. `----`,
+//! `---notes` and an indented `---` are none.
+
+use std::ops::Range;
+
+use crate::diagnostic::{Code, Diagnostic, Span};
+
+/// Bytes of frontmatter that are read; the largest real one found has 9 KiB.
+pub(super) const MAX_YAML_BYTES: usize = 64 * 1024;
+
+const BOM: char = '\u{feff}';
+
+/// Where the parts of a file lie.
+pub(super) struct Parts {
+    /// Behind a byte order mark.
+    pub(super) text_start: usize,
+    /// Between the fences; nothing where the first line is no fence.
+    pub(super) yaml: Option<Range<usize>>,
+    /// First byte of the body.
+    pub(super) body: usize,
+}
+
+/// Splits a file; nothing where its frontmatter does not end.
+pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option<Parts> {
+    let text_start = text_start(text);
+    if text_start > 0 {
+        out.push(
+            Diagnostic::new(
+                Code::ByteOrderMark,
+                file,
+                "this file begins with a byte order mark",
+            )
+            .at(Span::locate(text.as_bytes(), 0..text_start))
+            .help("save it as UTF-8 without a byte order mark; what is served carries none"),
+        );
+    }
+    let opening = line_at(text, text_start);
+    if !is_fence(&text[opening.clone()]) {
+        return Some(Parts {
+            text_start,
+            yaml: None,
+            body: text_start,
+        });
+    }
+    let Some(closing) = find_fence(text, opening.end) else {
+        out.push(unclosed(file, text, &opening));
+        return None;
+    };
+    let yaml = opening.end..closing.start;
+    if closing.end == text.len() || text[closing.end..].trim().is_empty() {
+        out.push(
+            Diagnostic::new(Code::EmptyBody, file, "nothing follows the frontmatter")
+                .at(Span::locate(text.as_bytes(), trimmed(text, &closing)))
+                .help("write the instructions below the closing `---`"),
+        );
+    }
+    Some(Parts {
+        text_start,
+        yaml: Some(yaml),
+        body: closing.end,
+    })
+}
+
+/// Where the text begins: exactly one byte order mark is left out.
+pub(super) fn text_start(text: &str) -> usize {
+    if text.starts_with(BOM) {
+        BOM.len_utf8()
+    } else {
+        0
+    }
+}
+
+/// The line that begins at `start`, with its line end.
+fn line_at(text: &str, start: usize) -> Range<usize> {
+    let end = text[start..]
+        .find('\n')
+        .map_or(text.len(), |newline| start + newline + 1);
+    start..end
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    line.trim_end_matches([' ', '\t']) == "---"
+}
+
+fn find_fence(text: &str, mut start: usize) -> Option<Range<usize>> {
+    while start < text.len() {
+        let line = line_at(text, start);
+        if is_fence(&text[line.clone()]) {
+            return Some(line);
+        }
+        start = line.end;
+    }
+    None
+}
+
+/// The fence without its line end.
+fn trimmed(text: &str, line: &Range<usize>) -> Range<usize> {
+    line.start..line.start + text[line.clone()].trim_end().len()
+}
+
+/// Says that the frontmatter does not end, and names the line that was
+/// probably meant to end it.
+fn unclosed(file: &str, text: &str, opening: &Range<usize>) -> Diagnostic {
+    let finding = Diagnostic::new(
+        Code::UnclosedFrontmatter,
+        file,
+        "the frontmatter that begins here has no closing `---`",
+    )
+    .at(Span::locate(text.as_bytes(), trimmed(text, opening)))
+    .help("end it with a line of exactly `---`, not indented");
+    let mut start = opening.end;
+    while start < text.len() {
+        let line = line_at(text, start);
+        let content = text[line.clone()].trim();
+        if content.starts_with("---") || content == "..." {
+            let span = Span::locate(text.as_bytes(), trimmed(text, &line));
+            return finding.related(span, "this line is not a fence");
+        }
+        start = line.end;
+    }
+    finding
+}

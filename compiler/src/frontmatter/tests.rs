@@ -1,0 +1,1 @@
+//! Frontmatter, end to end.
