@@ -48,6 +48,11 @@ impl<'a> Catalog<'a> {
         self.index.skills.len()
     }
 
+    /// The number of skills, in the width in which skills refer to one another.
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.len()).unwrap_or(u32::MAX)
+    }
+
     /// Whether there are no skills.
     pub fn is_empty(&self) -> bool {
         self.index.skills.is_empty()
@@ -91,9 +96,7 @@ impl<'a> Catalog<'a> {
     /// Every skill in listing order.
     pub fn skills(&self) -> impl Iterator<Item = Result<Skill<'a>, Error>> + use<'a> {
         let catalog = *self;
-        // The writer counts skills in u32, and so does every reference to one.
-        let len = u32::try_from(catalog.len()).unwrap_or(u32::MAX);
-        (0..len).map(move |id| catalog.skill(id))
+        (0..catalog.count()).map(move |id| catalog.skill(id))
     }
 
     /// The skill with exactly this path.

@@ -4,10 +4,10 @@
 use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
 use crate::excerpt::excerpt;
-use crate::keywords::{self, KeywordTable};
+use crate::keywords::{self, KeywordMatch, KeywordTable};
 use crate::skill::Skill;
 use crate::tokens::tokenize;
-use crate::words::{self, WordTable};
+use crate::words::{WordTable, query_words};
 
 /// A skill that matches a request by its declared keywords.
 #[derive(Debug, Clone)]
@@ -46,26 +46,25 @@ impl<'a> Catalog<'a> {
     /// priority alone never lets a skill in.
     pub fn match_keywords(&self, context: &str) -> Result<Vec<Match<'a>>, Error> {
         let min_score = self.settings()?.min_score;
-        let table = KeywordTable::open(self.bundle.keyword_section()?).map_err(keywords_damaged)?;
+        let table = KeywordTable::open(self.bundle.keyword_section()?)?;
         let mut matches = Vec::new();
-        for found in table.query(&tokenize(context)).map_err(keywords_damaged)? {
-            let scored = self.score(found.skill, &found.matched)?;
-            if scored.score >= min_score {
-                matches.push(scored);
+        for found in table.query(&tokenize(context))? {
+            let found = self.scored(&found)?;
+            if keywords::passes(found.score, min_score) {
+                matches.push(found);
             }
         }
         matches.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.skill.path.cmp(b.skill.path)));
         Ok(matches)
     }
 
-    fn score(&self, skill: u32, matched: &[u32]) -> Result<Match<'a>, Error> {
-        let skill = self.skill(skill)?;
-        let keywords = skill.keywords()?;
-        let word = |at: &u32| keywords.get(*at as usize).copied().ok_or(corrupt("a keyword points behind its skill's list"));
-        let matched_keywords = matched.iter().map(word).collect::<Result<Vec<_>, _>>()?;
-        #[expect(clippy::cast_precision_loss, reason = "no skill declares 2^52 keywords")]
-        let base = matched_keywords.len() as f64 / keywords.len().max(1) as f64;
-        Ok(Match { skill, score: base + skill.priority * 0.001, matched_keywords })
+    fn scored(&self, found: &KeywordMatch) -> Result<Match<'a>, Error> {
+        let skill = self.skill(found.skill)?;
+        let declared = skill.keywords()?;
+        let word = |at: &u32| declared.get(*at as usize).copied().ok_or(corrupt("a keyword points behind its skill's list"));
+        let matched_keywords = found.matched.iter().map(word).collect::<Result<Vec<_>, _>>()?;
+        let score = keywords::score(matched_keywords.len(), found.total, skill.priority);
+        Ok(Match { skill, score, matched_keywords })
     }
 
     /// Skills whose install name, name, description and body together hold
@@ -73,28 +72,20 @@ impl<'a> Catalog<'a> {
     /// (spec 4), in listing order; at most `limit` of them, with excerpts.
     /// A query without tokens finds nothing.
     pub fn search(&self, query: &str, limit: usize) -> Result<Hits<'a>, Error> {
-        let query = words::lower(query);
-        let tokens: Vec<&str> = query.split_ascii_whitespace().collect();
-        if tokens.is_empty() {
+        let words = query_words(query);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if words.is_empty() {
             return Ok(Hits { total: 0, hits: Vec::new() });
         }
-        let table = WordTable::open(self.bundle.word_section()?).map_err(words_damaged)?;
-        let found = table.documents_with_all(&tokens).map_err(words_damaged)?;
-        let hits = found.iter().take(limit).map(|id| self.hit(*id, &tokens)).collect::<Result<_, _>>()?;
+        let table = WordTable::open(self.bundle.word_section()?, self.count())?;
+        let found = table.documents_with_all(&words)?;
+        let hits = found.iter().take(limit).map(|id| self.hit(*id, &words)).collect::<Result<_, _>>()?;
         Ok(Hits { total: found.len(), hits })
     }
 
-    fn hit(&self, id: u32, tokens: &[&str]) -> Result<Hit<'a>, Error> {
+    fn hit(&self, id: u32, words: &[&str]) -> Result<Hit<'a>, Error> {
         let skill = self.skill(id)?;
-        let score = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
-        Ok(Hit { skill, score, excerpt: excerpt(&skill.body()?, tokens) })
+        let score = u32::try_from(words.len()).unwrap_or(u32::MAX);
+        Ok(Hit { skill, score, excerpt: excerpt(&skill.body()?, words) })
     }
-}
-
-fn keywords_damaged(_: keywords::Corrupt) -> Error {
-    corrupt("the keyword tables contradict themselves")
-}
-
-fn words_damaged(_: words::Corrupt) -> Error {
-    corrupt("the word tables contradict themselves")
 }

@@ -15,6 +15,7 @@ mod pages;
 mod schema;
 
 mod blobs;
+mod flat;
 mod keywords;
 mod merge;
 mod mime;
@@ -38,6 +39,7 @@ pub use container::{Bundle, SectionInfo, publish};
 pub use error::Error;
 pub use file::{Arg, File};
 pub use find::{Hit, Hits, Match};
+pub use keywords::{Decision, decide};
 pub use model::{ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet};
 pub use settings::Settings;
 pub use skill::Skill;

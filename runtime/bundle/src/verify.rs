@@ -82,8 +82,8 @@ impl Bundle {
                 return Err(corrupt("a skill is not found by its own path or name"));
             }
         }
-        KeywordTable::open(self.keyword_section()?).map_err(|_| corrupt("the keyword tables contradict themselves"))?;
-        WordTable::open(self.word_section()?).map_err(|_| corrupt("the word tables contradict themselves"))?;
+        KeywordTable::open(self.keyword_section()?)?;
+        WordTable::open(self.word_section()?, catalog.count())?;
         Ok((catalog.len(), files))
     }
 }

@@ -26,8 +26,8 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     let index = writer.index(set)?;
     let index = rkyv::to_bytes::<rancor::Error>(&index).map_err(|error| Error::Invalid(error.to_string()))?.to_vec();
     let keyword_lists: Vec<_> = set.skills.iter().map(|skill| skill.keywords.clone()).collect();
-    let keywords = keywords::build(&keyword_lists);
-    let words = words::build(&set.skills.iter().map(document).collect::<Result<Vec<_>, _>>()?);
+    let keywords = keywords::build(&keyword_lists)?;
+    let words = words::build(&set.skills.iter().map(document).collect::<Result<Vec<_>, _>>()?)?;
     let address = content_address([&index, &keywords, &words]);
     let sections = [pages::sums(&index), index, keywords, words, writer.blobs.body, writer.blobs.files];
     Ok(assemble(&address, &sections))

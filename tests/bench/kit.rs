@@ -1,0 +1,7 @@
+//! What the benches share: generated skills, a client over pipes, a
+//! hand-written server to compare with, and medians.
+
+pub(crate) mod client;
+pub(crate) mod floor;
+pub(crate) mod generate;
+pub(crate) mod sample;
