@@ -51,9 +51,18 @@ impl Blobs {
         if let Some(id) = self.by_digest.get(&sha256) {
             return Ok(*id);
         }
-        let (stored, flags) = if section == Section::Files { pack(bytes)? } else { (Cow::Borrowed(bytes), 0) };
-        let region = if section == Section::Files { &mut self.files } else { &mut self.body };
-        let id = u32::try_from(self.rows.len()).map_err(|_| Error::Invalid("more than 4 billion files".into()))?;
+        let (stored, flags) = if section == Section::Files {
+            pack(bytes)?
+        } else {
+            (Cow::Borrowed(bytes), 0)
+        };
+        let region = if section == Section::Files {
+            &mut self.files
+        } else {
+            &mut self.body
+        };
+        let id = u32::try_from(self.rows.len())
+            .map_err(|_| Error::Invalid("more than 4 billion files".into()))?;
         self.rows.push(BlobRow {
             offset: region.len() as u64,
             stored_len: stored.len() as u64,
@@ -70,7 +79,10 @@ impl Blobs {
 }
 
 /// The original bytes of a blob, checked. `section` gives a section's bytes.
-pub(crate) fn read<'a>(row: &ArchivedBlobRow, section: impl Fn(Section) -> &'a [u8]) -> Result<Cow<'a, [u8]>, Error> {
+pub(crate) fn read<'a>(
+    row: &ArchivedBlobRow,
+    section: impl Fn(Section) -> &'a [u8],
+) -> Result<Cow<'a, [u8]>, Error> {
     const WHERE: Error = corrupt("a file points outside its section");
     let region = match Section::from_code(row.section.to_native()) {
         Some(region @ (Section::Body | Section::Files)) => section(region),
@@ -78,7 +90,10 @@ pub(crate) fn read<'a>(row: &ArchivedBlobRow, section: impl Fn(Section) -> &'a [
     };
     let start = usize::try_from(row.offset.to_native()).map_err(|_| WHERE)?;
     let len = usize::try_from(row.stored_len.to_native()).map_err(|_| WHERE)?;
-    let stored = start.checked_add(len).and_then(|end| region.get(start..end)).ok_or(WHERE)?;
+    let stored = start
+        .checked_add(len)
+        .and_then(|end| region.get(start..end))
+        .ok_or(WHERE)?;
     if xxh3_64(stored) != row.check.to_native() {
         return Err(corrupt("a file does not agree with its checksum"));
     }
@@ -100,7 +115,8 @@ fn pack(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, u32), Error> {
     if bytes.len() < COMPRESS_FROM {
         return Ok((Cow::Borrowed(bytes), 0));
     }
-    let packed = zstd::bulk::compress(bytes, ZSTD_LEVEL).map_err(|error| Error::Invalid(format!("zstd: {error}")))?;
+    let packed = zstd::bulk::compress(bytes, ZSTD_LEVEL)
+        .map_err(|error| Error::Invalid(format!("zstd: {error}")))?;
     if packed.len() > bytes.len() / 100 * COMPRESS_TO_PERCENT {
         return Ok((Cow::Borrowed(bytes), 0));
     }
@@ -109,7 +125,14 @@ fn pack(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, u32), Error> {
 
 fn unpack(stored: &[u8], len: u64) -> Result<Vec<u8>, Error> {
     const PACKED: Error = corrupt("a compressed file does not unpack");
-    let capacity = usize::try_from(len).ok().filter(|_| len <= MAX_UNPACKED).ok_or(PACKED)?;
+    let capacity = usize::try_from(len)
+        .ok()
+        .filter(|_| len <= MAX_UNPACKED)
+        .ok_or(PACKED)?;
     let bytes = zstd::bulk::decompress(stored, capacity).map_err(|_| PACKED)?;
-    if bytes.len() == capacity { Ok(bytes) } else { Err(PACKED) }
+    if bytes.len() == capacity {
+        Ok(bytes)
+    } else {
+        Err(PACKED)
+    }
 }

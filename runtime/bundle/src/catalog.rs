@@ -34,7 +34,10 @@ impl<'a> Catalog<'a> {
     pub(crate) fn new(bundle: &'a Bundle) -> Result<Self, Error> {
         let bytes = bundle.section(Section::Index);
         let root_len = size_of::<ArchivedIndex>();
-        let root_at = bytes.len().checked_sub(root_len).ok_or(corrupt("the index is too short"))?;
+        let root_at = bytes
+            .len()
+            .checked_sub(root_len)
+            .ok_or(corrupt("the index is too short"))?;
         bundle.check_index(root_at, root_len)?;
         // Flat tables of plain integers: this checks the bounds of twelve
         // tables and nothing else, whatever their length.
@@ -71,7 +74,11 @@ impl<'a> Catalog<'a> {
             scripts_enabled: flags & flag::SCRIPTS != 0,
             script_timeout_seconds: row.script_timeout_seconds.to_native(),
             script_max_output_bytes: row.script_max_output_bytes.to_native(),
-            script_extensions: self.strings(&row.script_extensions)?.into_iter().map(str::to_owned).collect(),
+            script_extensions: self
+                .strings(&row.script_extensions)?
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             asset_max_bytes: row.asset_max_bytes.to_native(),
             asset_inline_max_bytes: row.asset_inline_max_bytes.to_native(),
         })
@@ -79,13 +86,22 @@ impl<'a> Catalog<'a> {
 
     /// The roots, highest priority first.
     pub fn roots(&self) -> Result<Vec<Root<'a>>, Error> {
-        (0..self.index.roots.len()).map(|id| self.root(id)).collect()
+        (0..self.index.roots.len())
+            .map(|id| self.root(id))
+            .collect()
     }
 
     pub(crate) fn root(&self, id: usize) -> Result<Root<'a>, Error> {
         let row = self.row(&self.index.roots, id)?;
         let global = row.flags.to_native() & flag::GLOBAL != 0;
-        Ok(Root { label: self.text(&row.label)?, scope: if global { Scope::Global } else { Scope::Project } })
+        Ok(Root {
+            label: self.text(&row.label)?,
+            scope: if global {
+                Scope::Global
+            } else {
+                Scope::Project
+            },
+        })
     }
 
     /// The skill with this id: 0 to [`Self::len`], in listing order.
@@ -124,8 +140,14 @@ impl<'a> Catalog<'a> {
             };
             let row = self.row(&self.index.names, id as usize)?;
             if self.text(&row.key)? == key {
-                let exact = if row.flags.to_native() & flag::PATH == 0 { None } else { self.by_path(name.trim())? };
-                return exact.map_or_else(|| self.skill(row.skill.to_native()), Ok).map(Some);
+                let exact = if row.flags.to_native() & flag::PATH == 0 {
+                    None
+                } else {
+                    self.by_path(name.trim())?
+                };
+                return exact
+                    .map_or_else(|| self.skill(row.skill.to_native()), Ok)
+                    .map(Some);
             }
         }
         self.by_path(name.trim())
@@ -137,14 +159,23 @@ impl<'a> Catalog<'a> {
 
     /// One row of a table.
     pub(crate) fn row<T>(&self, table: &'a ArchivedVec<T>, id: usize) -> Result<&'a T, Error> {
-        let row = table.get(id).ok_or(corrupt("a reference points behind its table"))?;
+        let row = table
+            .get(id)
+            .ok_or(corrupt("a reference points behind its table"))?;
         self.check(std::ptr::from_ref(row).addr(), size_of::<T>())?;
         Ok(row)
     }
 
     /// A range of rows of a table.
-    pub(crate) fn rows<T>(&self, table: &'a ArchivedVec<T>, rows: &ArchivedRows) -> Result<&'a [T], Error> {
-        let (start, len) = (rows.start.to_native() as usize, rows.len.to_native() as usize);
+    pub(crate) fn rows<T>(
+        &self,
+        table: &'a ArchivedVec<T>,
+        rows: &ArchivedRows,
+    ) -> Result<&'a [T], Error> {
+        let (start, len) = (
+            rows.start.to_native() as usize,
+            rows.len.to_native() as usize,
+        );
         let slice = start.checked_add(len).and_then(|end| table.get(start..end));
         let slice = slice.ok_or(corrupt("a range points behind its table"))?;
         self.check(slice.as_ptr().addr(), size_of_val(slice))?;
@@ -153,15 +184,23 @@ impl<'a> Catalog<'a> {
 
     /// A text of the string heap.
     pub(crate) fn text(&self, text: &ArchivedStr) -> Result<&'a str, Error> {
-        let (start, len) = (text.start.to_native() as usize, text.len.to_native() as usize);
-        let bytes = start.checked_add(len).and_then(|end| self.index.heap.get(start..end));
+        let (start, len) = (
+            text.start.to_native() as usize,
+            text.len.to_native() as usize,
+        );
+        let bytes = start
+            .checked_add(len)
+            .and_then(|end| self.index.heap.get(start..end));
         let bytes = bytes.ok_or(corrupt("a text points behind the string heap"))?;
         self.check(bytes.as_ptr().addr(), len)?;
         std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not UTF-8"))
     }
 
     pub(crate) fn strings(&self, rows: &ArchivedRows) -> Result<Vec<&'a str>, Error> {
-        self.rows(&self.index.strings, rows)?.iter().map(|text| self.text(text)).collect()
+        self.rows(&self.index.strings, rows)?
+            .iter()
+            .map(|text| self.text(text))
+            .collect()
     }
 
     /// Checks the pages under an address that rkyv has placed inside the index.

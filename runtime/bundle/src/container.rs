@@ -71,11 +71,17 @@ impl Bundle {
     /// Opens a bundle file: mapped where nobody else may write to it, else
     /// copied to the heap, since truncating a mapped file kills its reader.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let fault = |source| Error::Read { path: path.to_owned(), source };
+        let fault = |source| Error::Read {
+            path: path.to_owned(),
+            source,
+        };
         let file = open_file(path).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
         if !metadata.is_file() {
-            return Err(fault(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+            return Err(fault(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            )));
         }
         if metadata.len() > 0 && ownership::is_ours_alone(&metadata) {
             return Self::new(Storage::Mapped(map(&file).map_err(fault)?));
@@ -92,7 +98,13 @@ impl Bundle {
         if !header.agrees(Section::Pages, &storage.bytes()[sums]) {
             return Err(corrupt("the page table does not agree with its checksum"));
         }
-        Ok(Self { storage, header, pages, keywords_agree: OnceLock::new(), words_agree: OnceLock::new() })
+        Ok(Self {
+            storage,
+            header,
+            pages,
+            keywords_agree: OnceLock::new(),
+            words_agree: OnceLock::new(),
+        })
     }
 
     /// The questions a bundle answers. Cheap; take one for each request.
@@ -134,7 +146,11 @@ impl Bundle {
     pub fn sections(&self) -> Vec<SectionInfo> {
         let info = |section: Section| {
             let range = self.header.range(section);
-            SectionInfo { name: section.name(), offset: range.start as u64, len: range.len() as u64 }
+            SectionInfo {
+                name: section.name(),
+                offset: range.start as u64,
+                len: range.len() as u64,
+            }
         };
         let mut sections: Vec<_> = Section::ALL.into_iter().map(info).collect();
         sections.sort_by_key(|section| section.offset);
@@ -153,19 +169,32 @@ impl Bundle {
 
     /// Checks the pages that hold `start..start + len` of `INDEX`.
     pub(crate) fn check_index(&self, start: usize, len: usize) -> Result<(), Error> {
-        self.pages.check(self.section(Section::Pages), self.section(Section::Index), start, len)
+        self.pages.check(
+            self.section(Section::Pages),
+            self.section(Section::Index),
+            start,
+            len,
+        )
     }
 
     /// The keyword tables, checked whole at their first use.
     pub(crate) fn keyword_section(&self) -> Result<&[u8], Error> {
-        let agrees = *self.keywords_agree.get_or_init(|| self.agrees(Section::Keywords));
-        agrees.then(|| self.section(Section::Keywords)).ok_or(corrupt("the keyword tables do not agree with their checksum"))
+        let agrees = *self
+            .keywords_agree
+            .get_or_init(|| self.agrees(Section::Keywords));
+        agrees
+            .then(|| self.section(Section::Keywords))
+            .ok_or(corrupt(
+                "the keyword tables do not agree with their checksum",
+            ))
     }
 
     /// The word tables, checked whole at their first use.
     pub(crate) fn word_section(&self) -> Result<&[u8], Error> {
         let agrees = *self.words_agree.get_or_init(|| self.agrees(Section::Words));
-        agrees.then(|| self.section(Section::Words)).ok_or(corrupt("the word tables do not agree with their checksum"))
+        agrees
+            .then(|| self.section(Section::Words))
+            .ok_or(corrupt("the word tables do not agree with their checksum"))
     }
 }
 
@@ -188,7 +217,11 @@ impl std::fmt::Debug for Storage {
 /// Lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|nibble| char::from(DIGITS[usize::from(nibble)]))
+        .collect()
 }
 
 /// Opens without waiting: a named pipe in the file's place must not hang us.

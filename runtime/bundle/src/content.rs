@@ -10,11 +10,15 @@ impl<'a> Skill<'a> {
     /// The skill and its ancestors, root first, itself last; only itself where
     /// `inherit` is false.
     pub fn chain(&self) -> Result<Vec<Skill<'a>>, Error> {
-        let ids = self.catalog.rows(&self.catalog.index.chains, &self.row.chain)?;
+        let ids = self
+            .catalog
+            .rows(&self.catalog.index.chains, &self.row.chain)?;
         if ids.last().map(|id| id.to_native()) != Some(self.id) {
             return Err(corrupt("a chain does not end with its skill"));
         }
-        ids.iter().map(|id| self.catalog.skill(id.to_native())).collect()
+        ids.iter()
+            .map(|id| self.catalog.skill(id.to_native()))
+            .collect()
     }
 
     /// What the chain says: spec 3 §6.2. A skill that does not inherit, and
@@ -23,7 +27,11 @@ impl<'a> Skill<'a> {
         if !self.inherit || self.dialect == Dialect::Folder {
             return Ok(trimmed(&self.body()?).to_owned());
         }
-        let sections = self.chain()?.iter().map(section).collect::<Result<Vec<_>, _>>()?;
+        let sections = self
+            .chain()?
+            .iter()
+            .map(section)
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(sections.join("\n\n"))
     }
 
@@ -36,7 +44,10 @@ impl<'a> Skill<'a> {
                 nearest.insert(file.path, (file, skill));
             }
         }
-        Ok(nearest.into_values().filter(|(_, from)| from.id != self.id).collect())
+        Ok(nearest
+            .into_values()
+            .filter(|(_, from)| from.id != self.id)
+            .collect())
     }
 
     /// The file of this path: its own, or the nearest ancestor's together with
@@ -53,7 +64,14 @@ impl<'a> Skill<'a> {
 
 fn section(skill: &Skill<'_>) -> Result<String, Error> {
     let body = skill.body()?;
-    Ok(format!("=== {} (from {}) ===\n\n{}", heading(skill.path), skill.file_path, trimmed(&body)).trim_end().to_owned())
+    Ok(format!(
+        "=== {} (from {}) ===\n\n{}",
+        heading(skill.path),
+        skill.file_path,
+        trimmed(&body)
+    )
+    .trim_end()
+    .to_owned())
 }
 
 /// `ui/react/_index` is `UI > REACT`, `_root` is `GLOBAL RULES`.
@@ -62,10 +80,21 @@ fn heading(path: &str) -> String {
         return "GLOBAL RULES".to_owned();
     }
     let upper = path.to_uppercase();
-    let segments: Vec<_> = upper.split('/').filter(|segment| *segment != "_INDEX").collect();
-    let heading = segments.join(" > ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let segments: Vec<_> = upper
+        .split('/')
+        .filter(|segment| *segment != "_INDEX")
+        .collect();
+    let heading = segments
+        .join(" > ")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     // `_index.md` beside `_root.md` has no segment left.
-    if heading.is_empty() { "INDEX".to_owned() } else { heading }
+    if heading.is_empty() {
+        "INDEX".to_owned()
+    } else {
+        heading
+    }
 }
 
 /// Without blank lines before and white space behind; the first line keeps its
@@ -102,7 +131,12 @@ mod tests {
 
     #[test]
     fn trimming_keeps_the_first_lines_indentation() {
-        for (body, expected) in [("\n\n# A\n\n", "# A"), ("\r\n    code\r\n", "    code"), ("\n \n", ""), ("x", "x")] {
+        for (body, expected) in [
+            ("\n\n# A\n\n", "# A"),
+            ("\r\n    code\r\n", "    code"),
+            ("\n \n", ""),
+            ("x", "x"),
+        ] {
             assert_eq!(trimmed(body), expected, "{body:?}");
         }
     }

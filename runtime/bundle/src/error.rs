@@ -8,13 +8,17 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// The bytes do not begin with the magic of a bundle.
-    #[error("not a skill bundle: expected a file that begins with the .skb magic, found {found}; make one with `skillbundle compile DIR -o FILE.skb`")]
+    #[error(
+        "not a skill bundle: expected a file that begins with the .skb magic, found {found}; make one with `skillbundle compile DIR -o FILE.skb`"
+    )]
     NotABundle {
         /// The first bytes, printable.
         found: String,
     },
     /// The bundle was written for another version of the format.
-    #[error("bundle format {found}, but this program reads format {supported}; compile the skills again with this program, or use the release that wrote the bundle")]
+    #[error(
+        "bundle format {found}, but this program reads format {supported}; compile the skills again with this program, or use the release that wrote the bundle"
+    )]
     Version {
         /// The version in the file.
         found: u32,
@@ -22,13 +26,17 @@ pub enum Error {
         supported: u32,
     },
     /// The bundle needs a feature that this program does not have.
-    #[error("bundle needs features {bits:#010x} that this program does not know; use a newer release, or compile the skills again with this one")]
+    #[error(
+        "bundle needs features {bits:#010x} that this program does not know; use a newer release, or compile the skills again with this one"
+    )]
     Required {
         /// The must-understand bits that are not known.
         bits: u32,
     },
     /// The tables are laid out differently, although the version is the same.
-    #[error("bundle has table layout {found:016x}, but this program reads {supported:016x}; compile the skills again with this program")]
+    #[error(
+        "bundle has table layout {found:016x}, but this program reads {supported:016x}; compile the skills again with this program"
+    )]
     Schema {
         /// The fingerprint in the file.
         found: u64,
@@ -36,7 +44,9 @@ pub enum Error {
         supported: u64,
     },
     /// The file is shorter or longer than its header says.
-    #[error("bundle is {found} bytes long, but its header says {expected}; it was cut short or appended to: copy it again, or compile it again")]
+    #[error(
+        "bundle is {found} bytes long, but its header says {expected}; it was cut short or appended to: copy it again, or compile it again"
+    )]
     Length {
         /// The length in the header.
         expected: u64,

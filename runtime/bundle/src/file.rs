@@ -59,7 +59,11 @@ impl<'a> File<'a> {
             role,
             kind: catalog.text(&row.kind)?,
             description: catalog.text(&row.description)?,
-            execution: if flags & flag::SERVER == 0 { Execution::Claude } else { Execution::Server },
+            execution: if flags & flag::SERVER == 0 {
+                Execution::Claude
+            } else {
+                Execution::Server
+            },
             executable: flags & flag::EXECUTABLE != 0,
             mime: catalog.text(&row.mime)?,
             is_binary: flags & flag::BINARY != 0,
@@ -75,7 +79,9 @@ impl<'a> File<'a> {
     /// Its bytes, or nothing where it was declared and is missing.
     pub fn bytes(&self) -> Result<Option<Cow<'a, [u8]>>, Error> {
         let bundle = self.catalog.bundle;
-        self.blob()?.map(|blob| blobs::read(blob, |section| bundle.section(section))).transpose()
+        self.blob()?
+            .map(|blob| blobs::read(blob, |section| bundle.section(section)))
+            .transpose()
     }
 
     /// SHA-256 of its bytes.
@@ -85,7 +91,9 @@ impl<'a> File<'a> {
 
     /// Declared arguments, for scripts.
     pub fn args(&self) -> Result<Vec<Arg<'a>>, Error> {
-        let rows = self.catalog.rows(&self.catalog.index.args, &self.row.args)?;
+        let rows = self
+            .catalog
+            .rows(&self.catalog.index.args, &self.row.args)?;
         let arg = |row: &'a crate::schema::ArchivedArgRow| {
             Ok(Arg {
                 name: self.catalog.text(&row.name)?,
@@ -99,13 +107,19 @@ impl<'a> File<'a> {
     fn blob(&self) -> Result<Option<&'a ArchivedBlobRow>, Error> {
         match self.row.blob.to_native() {
             NONE => Ok(None),
-            id => self.catalog.row(&self.catalog.index.blobs, id as usize).map(Some),
+            id => self
+                .catalog
+                .row(&self.catalog.index.blobs, id as usize)
+                .map(Some),
         }
     }
 }
 
 impl std::fmt::Debug for File<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("File").field("path", &self.path).field("size", &self.size).finish_non_exhaustive()
+        f.debug_struct("File")
+            .field("path", &self.path)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
     }
 }

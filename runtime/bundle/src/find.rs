@@ -54,17 +54,34 @@ impl<'a> Catalog<'a> {
                 matches.push(found);
             }
         }
-        matches.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.skill.path.cmp(b.skill.path)));
+        matches.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| a.skill.path.cmp(b.skill.path))
+        });
         Ok(matches)
     }
 
     fn scored(&self, found: &KeywordMatch) -> Result<Match<'a>, Error> {
         let skill = self.skill(found.skill)?;
         let declared = skill.keywords()?;
-        let word = |at: &u32| declared.get(*at as usize).copied().ok_or(corrupt("a keyword points behind its skill's list"));
-        let matched_keywords = found.matched.iter().map(word).collect::<Result<Vec<_>, _>>()?;
+        let word = |at: &u32| {
+            declared
+                .get(*at as usize)
+                .copied()
+                .ok_or(corrupt("a keyword points behind its skill's list"))
+        };
+        let matched_keywords = found
+            .matched
+            .iter()
+            .map(word)
+            .collect::<Result<Vec<_>, _>>()?;
         let score = keywords::score(matched_keywords.len(), found.total, skill.priority);
-        Ok(Match { skill, score, matched_keywords })
+        Ok(Match {
+            skill,
+            score,
+            matched_keywords,
+        })
     }
 
     /// Skills whose install name, name, description and body together hold
@@ -75,17 +92,31 @@ impl<'a> Catalog<'a> {
         let words = query_words(query);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         if words.is_empty() {
-            return Ok(Hits { total: 0, hits: Vec::new() });
+            return Ok(Hits {
+                total: 0,
+                hits: Vec::new(),
+            });
         }
         let table = WordTable::open(self.bundle.word_section()?, self.count())?;
         let found = table.documents_with_all(&words)?;
-        let hits = found.iter().take(limit).map(|id| self.hit(*id, &words)).collect::<Result<_, _>>()?;
-        Ok(Hits { total: found.len(), hits })
+        let hits = found
+            .iter()
+            .take(limit)
+            .map(|id| self.hit(*id, &words))
+            .collect::<Result<_, _>>()?;
+        Ok(Hits {
+            total: found.len(),
+            hits,
+        })
     }
 
     fn hit(&self, id: u32, words: &[&str]) -> Result<Hit<'a>, Error> {
         let skill = self.skill(id)?;
         let score = u32::try_from(words.len()).unwrap_or(u32::MAX);
-        Ok(Hit { skill, score, excerpt: excerpt(&skill.body()?, words) })
+        Ok(Hit {
+            skill,
+            score,
+            excerpt: excerpt(&skill.body()?, words),
+        })
     }
 }

@@ -65,8 +65,14 @@ pub(crate) enum Section {
 impl Section {
     /// Every section, in the order in which they are written: what is read at
     /// each start comes first.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Pages, Self::Index, Self::Keywords, Self::Words, Self::Body, Self::Files];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Pages,
+        Self::Index,
+        Self::Keywords,
+        Self::Words,
+        Self::Body,
+        Self::Files,
+    ];
 
     /// The name shown by `inspect`.
     pub(crate) const fn name(self) -> &'static str {
@@ -81,7 +87,9 @@ impl Section {
     }
 
     pub(crate) fn from_code(code: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|section| *section as u32 == code)
+        Self::ALL
+            .into_iter()
+            .find(|section| *section as u32 == code)
     }
 }
 
@@ -97,7 +105,10 @@ impl Header {
     /// Reads and checks the head of `bytes`, and that the sections fill the
     /// rest of them exactly.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let fixed = bytes.get(..FIXED_LEN).filter(|_| bytes.starts_with(&MAGIC)).ok_or_else(|| not_a_bundle(bytes))?;
+        let fixed = bytes
+            .get(..FIXED_LEN)
+            .filter(|_| bytes.starts_with(&MAGIC))
+            .ok_or_else(|| not_a_bundle(bytes))?;
         check_compatible(fixed)?;
         let count = u32_at(fixed, 64) as usize;
         if count > MAX_SECTIONS || u32_at(fixed, 68) != 0 {
@@ -112,12 +123,18 @@ impl Header {
             return Err(corrupt("the header does not agree with its checksum"));
         }
         if u64_at(fixed, 24) != bytes.len() as u64 {
-            return Err(Error::Length { expected: u64_at(fixed, 24), found: bytes.len() as u64 });
+            return Err(Error::Length {
+                expected: u64_at(fixed, 24),
+                found: bytes.len() as u64,
+            });
         }
         let sections = read_table(&head[FIXED_LEN..table_end], bytes, table_end + CHECK_LEN)?;
         let mut content_address = [0; 32];
         content_address.copy_from_slice(&fixed[32..64]);
-        Ok(Self { content_address, sections })
+        Ok(Self {
+            content_address,
+            sections,
+        })
     }
 
     /// Where a section lies.
@@ -136,7 +153,10 @@ impl Header {
 }
 
 /// Lays out the sections behind a head, in the order of [`Section::ALL`].
-pub(crate) fn assemble(content_address: &[u8; 32], sections: &[Vec<u8>; Section::ALL.len()]) -> Vec<u8> {
+pub(crate) fn assemble(
+    content_address: &[u8; 32],
+    sections: &[Vec<u8>; Section::ALL.len()],
+) -> Vec<u8> {
     let head_len = FIXED_LEN + sections.len() * ENTRY_LEN + CHECK_LEN;
     let mut offsets = Vec::with_capacity(sections.len());
     let mut end = head_len;
@@ -171,13 +191,21 @@ pub(crate) fn assemble(content_address: &[u8; 32], sections: &[Vec<u8>; Section:
 fn check_compatible(fixed: &[u8]) -> Result<(), Error> {
     let (version, bits, schema) = (u32_at(fixed, 8), u32_at(fixed, 12), u64_at(fixed, 16));
     if version != VERSION {
-        return Err(Error::Version { found: version, supported: VERSION });
+        return Err(Error::Version {
+            found: version,
+            supported: VERSION,
+        });
     }
     if bits & !KNOWN_BITS != 0 {
-        return Err(Error::Required { bits: bits & !KNOWN_BITS });
+        return Err(Error::Required {
+            bits: bits & !KNOWN_BITS,
+        });
     }
     if schema != FINGERPRINT {
-        return Err(Error::Schema { found: schema, supported: FINGERPRINT });
+        return Err(Error::Schema {
+            found: schema,
+            supported: FINGERPRINT,
+        });
     }
     Ok(())
 }
@@ -187,24 +215,25 @@ fn read_table(
     bytes: &[u8],
     head_len: usize,
 ) -> Result<[(Range<usize>, u128); Section::ALL.len()], Error> {
-    let mut found = [const { None }; Section::ALL.len()];
+    let mut sections = [const { (0..0, 0) }; Section::ALL.len()];
+    let mut seen = [false; Section::ALL.len()];
     let mut end = head_len;
     for entry in table.chunks_exact(ENTRY_LEN) {
         let section = Section::from_code(u32_at(entry, 0)).filter(|_| u32_at(entry, 4) == 0);
-        let section = section.ok_or(corrupt("the section table names an unknown section"))?;
+        let at = section.ok_or(corrupt("the section table names an unknown section"))? as usize - 1;
         let range = section_range(entry, bytes, end)?;
         end = range.end;
-        if found[section as usize - 1].replace((range, u128_at(entry, 24))).is_some() {
+        sections[at] = (range, u128_at(entry, 24));
+        if std::mem::replace(&mut seen[at], true) {
             return Err(corrupt("the section table names a section twice"));
         }
     }
-    if end != bytes.len() {
-        return Err(corrupt("the sections do not fill the file"));
+    if end != bytes.len() || seen.contains(&false) {
+        return Err(corrupt(
+            "the sections are not all there, or do not fill the file",
+        ));
     }
-    let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)] = found else {
-        return Err(corrupt("the section table lacks a section"));
-    };
-    Ok([a, b, c, d, e, f])
+    Ok(sections)
 }
 
 /// The range of an entry: it must follow `end` at the next aligned offset, and
@@ -213,7 +242,10 @@ fn section_range(entry: &[u8], bytes: &[u8], end: usize) -> Result<Range<usize>,
     const WHERE: Error = corrupt("the section table points to the wrong place");
     let start = end.next_multiple_of(ALIGN);
     let len = usize::try_from(u64_at(entry, 16)).map_err(|_| WHERE)?;
-    let stop = start.checked_add(len).filter(|stop| *stop <= bytes.len()).ok_or(WHERE)?;
+    let stop = start
+        .checked_add(len)
+        .filter(|stop| *stop <= bytes.len())
+        .ok_or(WHERE)?;
     if u64_at(entry, 8) != start as u64 || bytes[end..start].iter().any(|byte| *byte != 0) {
         return Err(WHERE);
     }
@@ -223,7 +255,10 @@ fn section_range(entry: &[u8], bytes: &[u8], end: usize) -> Result<Range<usize>,
 fn not_a_bundle(bytes: &[u8]) -> Error {
     let found = match bytes {
         [] => "an empty file".to_owned(),
-        _ => format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(8)])),
+        _ => format!(
+            "{:?}",
+            String::from_utf8_lossy(&bytes[..bytes.len().min(8)])
+        ),
     };
     Error::NotABundle { found }
 }
@@ -242,5 +277,8 @@ fn u128_at(bytes: &[u8], at: usize) -> u128 {
 
 /// Callers have checked the length; a short slice reads as zeros.
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    bytes.get(at..at + N).and_then(|slice| slice.try_into().ok()).unwrap_or([0; N])
+    bytes
+        .get(at..at + N)
+        .and_then(|slice| slice.try_into().ok())
+        .unwrap_or([0; N])
 }

@@ -40,7 +40,9 @@ pub use error::Error;
 pub use file::{Arg, File};
 pub use find::{Hit, Hits, Match};
 pub use keywords::{Decision, decide};
-pub use model::{ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet};
+pub use model::{
+    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+};
 pub use settings::Settings;
 pub use skill::Skill;
 pub use verify::Verified;

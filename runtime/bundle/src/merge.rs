@@ -18,20 +18,31 @@ impl SkillSet {
         let catalog = bundle.catalog()?;
         let roots = u32::try_from(self.roots.len()).unwrap_or(u32::MAX);
         for root in catalog.roots()? {
-            self.roots.push(RootEntry { label: root.label.to_owned(), scope: root.scope });
+            self.roots.push(RootEntry {
+                label: root.label.to_owned(),
+                scope: root.scope,
+            });
         }
-        let mut ids: HashMap<String, u32> = (0..).zip(&self.skills).map(|(id, skill)| (skill.path.clone(), id)).collect();
+        let mut ids: HashMap<String, u32> = (0..)
+            .zip(&self.skills)
+            .map(|(id, skill)| (skill.path.clone(), id))
+            .collect();
         let mut added = Vec::new();
         for skill in catalog.skills() {
             let skill = skill?;
             if !ids.contains_key(skill.path) {
-                ids.insert(skill.path.to_owned(), u32::try_from(self.skills.len()).unwrap_or(u32::MAX));
+                ids.insert(
+                    skill.path.to_owned(),
+                    u32::try_from(self.skills.len()).unwrap_or(u32::MAX),
+                );
                 self.skills.push(entry(&skill, roots)?);
                 added.push(skill);
             }
         }
         for skill in added {
-            let parent = skill.parent()?.and_then(|parent| ids.get(parent.path).copied());
+            let parent = skill
+                .parent()?
+                .and_then(|parent| ids.get(parent.path).copied());
             let id = ids[skill.path] as usize;
             self.skills[id].parent = parent;
         }
@@ -57,7 +68,11 @@ fn entry(skill: &Skill<'_>, roots: u32) -> Result<SkillEntry, Error> {
         text_start: source.len() - text,
         body,
         source: Arc::from(source),
-        files: skill.files()?.iter().map(file_entry).collect::<Result<_, _>>()?,
+        files: skill
+            .files()?
+            .iter()
+            .map(file_entry)
+            .collect::<Result<_, _>>()?,
     })
 }
 

@@ -2,7 +2,9 @@
 //! Content is looked at only to tell clean UTF-8 from other bytes.
 
 /// The extensions that spec 3 §7.2 calls binary.
-const BINARY: [&str; 11] = ["gif", "ico", "jpeg", "jpg", "pdf", "png", "svg", "webp", "woff", "woff2", "zip"];
+const BINARY: [&str; 11] = [
+    "gif", "ico", "jpeg", "jpg", "pdf", "png", "svg", "webp", "woff", "woff2", "zip",
+];
 
 /// MIME types by extension, sorted. The first column of spec 3 §7.2 is here to
 /// the letter, except that `.ico` and `.webp` get their registered type
@@ -71,7 +73,9 @@ pub(crate) fn is_text(bytes: &[u8]) -> bool {
 
 fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default()
+    name.rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -94,7 +98,11 @@ mod tests {
             ("LICENSE", false, "text/plain"),
             ("font.woff2", true, "font/woff2"),
         ] {
-            assert_eq!((is_binary(path), type_of(path, true)), (binary, mime), "{path}");
+            assert_eq!(
+                (is_binary(path), type_of(path, true)),
+                (binary, mime),
+                "{path}"
+            );
         }
         assert_eq!(type_of("blob.bin", false), "application/octet-stream");
     }

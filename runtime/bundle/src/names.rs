@@ -14,7 +14,10 @@ pub(crate) fn fold(name: &str) -> String {
 /// One line without control characters: white space collapsed to single blanks.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+    for word in text
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+    {
         if !line.is_empty() {
             line.push(' ');
         }
@@ -48,7 +51,10 @@ pub(crate) fn probe(key: &str, len: usize) -> impl Iterator<Item = usize> {
 
 fn start(key: &str, len: usize) -> usize {
     // Truncation is meant: only the low bits choose the slot.
-    #[expect(clippy::cast_possible_truncation, reason = "only the low bits choose the slot")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "only the low bits choose the slot"
+    )]
     let hash = xxh3_64(key.as_bytes()) as usize;
     hash & (len - 1)
 }

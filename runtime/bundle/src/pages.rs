@@ -17,7 +17,10 @@ const SUM_LEN: usize = 8;
 
 /// The checksums of `index`, page by page.
 pub(crate) fn sums(index: &[u8]) -> Vec<u8> {
-    index.chunks(PAGE).flat_map(|page| xxh3_64(page).to_le_bytes()).collect()
+    index
+        .chunks(PAGE)
+        .flat_map(|page| xxh3_64(page).to_le_bytes())
+        .collect()
 }
 
 /// Remembers which pages of one `INDEX` section were checked.
@@ -33,15 +36,24 @@ impl Pages {
         if sums_len != pages * SUM_LEN {
             return Err(corrupt("the page table does not fit the index"));
         }
-        Ok(Self { seen: (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() })
+        Ok(Self {
+            seen: (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+        })
     }
 
     /// Checks the pages of `index` that hold `start..start + len`.
-    pub(crate) fn check(&self, sums: &[u8], index: &[u8], start: usize, len: usize) -> Result<(), Error> {
+    pub(crate) fn check(
+        &self,
+        sums: &[u8],
+        index: &[u8],
+        start: usize,
+        len: usize,
+    ) -> Result<(), Error> {
         if len == 0 {
             return Ok(());
         }
-        (start / PAGE..=(start + len - 1) / PAGE).try_for_each(|page| self.check_page(sums, index, page))
+        (start / PAGE..=(start + len - 1) / PAGE)
+            .try_for_each(|page| self.check_page(sums, index, page))
     }
 
     fn check_page(&self, sums: &[u8], index: &[u8], page: usize) -> Result<(), Error> {
@@ -53,7 +65,9 @@ impl Pages {
             return Ok(());
         }
         let bytes = index.get(page * PAGE..).ok_or(DAMAGED)?;
-        let sum = sums.get(page * SUM_LEN..(page + 1) * SUM_LEN).ok_or(DAMAGED)?;
+        let sum = sums
+            .get(page * SUM_LEN..(page + 1) * SUM_LEN)
+            .ok_or(DAMAGED)?;
         if xxh3_64(&bytes[..bytes.len().min(PAGE)]).to_le_bytes() != *sum {
             return Err(DAMAGED);
         }

@@ -52,7 +52,11 @@ impl<'a> Skill<'a> {
             name: catalog.text(&row.name)?,
             description: catalog.text(&row.description)?,
             summary: catalog.text(&row.summary)?,
-            dialect: if flags & flag::TREE == 0 { Dialect::Folder } else { Dialect::Tree },
+            dialect: if flags & flag::TREE == 0 {
+                Dialect::Folder
+            } else {
+                Dialect::Tree
+            },
             scope: root.scope,
             root: row.root.to_native(),
             root_label: root.label,
@@ -115,20 +119,28 @@ impl<'a> Skill<'a> {
 
     /// Its own files, sorted by path.
     pub fn files(&self) -> Result<Vec<File<'a>>, Error> {
-        let rows = self.catalog.rows(&self.catalog.index.files, &self.row.files)?;
-        rows.iter().map(|row| File::new(self.catalog, row)).collect()
+        let rows = self
+            .catalog
+            .rows(&self.catalog.index.files, &self.row.files)?;
+        rows.iter()
+            .map(|row| File::new(self.catalog, row))
+            .collect()
     }
 
     /// Its own file of this path.
     pub fn file(&self, path: &str) -> Result<Option<File<'a>>, Error> {
-        let rows = self.catalog.rows(&self.catalog.index.files, &self.row.files)?;
+        let rows = self
+            .catalog
+            .rows(&self.catalog.index.files, &self.row.files)?;
         let (mut low, mut high) = (0, rows.len());
         while low < high {
             let middle = usize::midpoint(low, high);
             match self.catalog.text(&rows[middle].path)?.cmp(path) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return File::new(self.catalog, &rows[middle]).map(Some),
+                std::cmp::Ordering::Equal => {
+                    return File::new(self.catalog, &rows[middle]).map(Some);
+                }
             }
         }
         Ok(None)
@@ -148,7 +160,10 @@ impl<'a> Skill<'a> {
     }
 
     fn source_row(&self) -> Result<&'a ArchivedBlobRow, Error> {
-        self.catalog.row(&self.catalog.index.blobs, self.row.source.to_native() as usize)
+        self.catalog.row(
+            &self.catalog.index.blobs,
+            self.row.source.to_native() as usize,
+        )
     }
 
     fn part(&self, start: usize, end: Option<usize>) -> Result<Cow<'a, str>, Error> {
@@ -156,7 +171,9 @@ impl<'a> Skill<'a> {
         match self.source()? {
             Cow::Borrowed(bytes) => {
                 let bytes = bytes.get(start..end.unwrap_or(bytes.len())).ok_or(WHERE)?;
-                std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| corrupt("a skill's text is not UTF-8"))
+                std::str::from_utf8(bytes)
+                    .map(Cow::Borrowed)
+                    .map_err(|_| corrupt("a skill's text is not UTF-8"))
             }
             Cow::Owned(mut bytes) => {
                 if start > bytes.len() || end.is_some_and(|end| end < start || end > bytes.len()) {
@@ -164,7 +181,9 @@ impl<'a> Skill<'a> {
                 }
                 bytes.truncate(end.unwrap_or(bytes.len()));
                 bytes.drain(..start);
-                String::from_utf8(bytes).map(Cow::Owned).map_err(|_| corrupt("a skill's text is not UTF-8"))
+                String::from_utf8(bytes)
+                    .map(Cow::Owned)
+                    .map_err(|_| corrupt("a skill's text is not UTF-8"))
             }
         }
     }
@@ -172,6 +191,9 @@ impl<'a> Skill<'a> {
 
 impl std::fmt::Debug for Skill<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Skill").field("path", &self.path).field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Skill")
+            .field("path", &self.path)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }

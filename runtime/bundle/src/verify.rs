@@ -8,6 +8,7 @@ use crate::error::{Error, corrupt};
 use crate::header::{Section, VERSION};
 use crate::keywords::KeywordTable;
 use crate::schema::FINGERPRINT;
+use crate::skill::Skill;
 use crate::words::WordTable;
 
 /// What a full check went through.
@@ -28,7 +29,10 @@ impl Bundle {
     /// address, the SHA-256 of every body and file, and that every reference
     /// leads somewhere.
     pub fn verify(&self) -> Result<Verified, Error> {
-        if let Some(damaged) = Section::ALL.into_iter().find(|section| !self.agrees(*section)) {
+        if let Some(damaged) = Section::ALL
+            .into_iter()
+            .find(|section| !self.agrees(*section))
+        {
             return Err(corrupt(disagreement(damaged)));
         }
         self.check_index(0, self.section(Section::Index).len())?;
@@ -37,7 +41,12 @@ impl Bundle {
         }
         let contents = self.verify_contents()?;
         let (skills, files) = self.verify_references()?;
-        Ok(Verified { skills, files, contents, bytes: self.byte_len() })
+        Ok(Verified {
+            skills,
+            files,
+            contents,
+            bytes: self.byte_len(),
+        })
     }
 
     /// See `write::content_address`.
@@ -58,7 +67,9 @@ impl Bundle {
         for row in catalog.index.blobs.iter() {
             let bytes = blobs::read(row, |section| self.section(section))?;
             if !blobs::has_digest(row, &bytes) {
-                return Err(corrupt("a file does not have the SHA-256 that the index claims"));
+                return Err(corrupt(
+                    "a file does not have the SHA-256 that the index claims",
+                ));
             }
         }
         Ok(catalog.index.blobs.len())
@@ -71,13 +82,16 @@ impl Bundle {
         let mut files = 0;
         for skill in catalog.skills() {
             let skill = skill?;
-            (skill.text()?, skill.body()?, skill.keywords()?, skill.frontmatter_json()?, skill.parent()?, skill.chain()?);
+            read_all(&skill)?;
             for file in skill.files()? {
-                (file.bytes()?, file.args()?);
+                file.bytes()?;
+                file.args()?;
                 files += 1;
             }
             let by_path = catalog.by_path(skill.path)?.map(|found| found.id);
-            let by_name = catalog.by_name(skill.callable_name()?)?.map(|found| found.id);
+            let by_name = catalog
+                .by_name(skill.callable_name()?)?
+                .map(|found| found.id);
             if by_path != Some(skill.id) || by_name != Some(skill.id) {
                 return Err(corrupt("a skill is not found by its own path or name"));
             }
@@ -86,6 +100,16 @@ impl Bundle {
         WordTable::open(self.word_section()?, catalog.count())?;
         Ok((catalog.len(), files))
     }
+}
+
+fn read_all(skill: &Skill<'_>) -> Result<(), Error> {
+    skill.text()?;
+    skill.body()?;
+    skill.keywords()?;
+    skill.frontmatter_json()?;
+    skill.parent()?;
+    skill.chain()?;
+    Ok(())
 }
 
 const fn disagreement(section: Section) -> &'static str {

@@ -10,9 +10,14 @@ use sha2::{Digest, Sha256};
 use crate::blobs::Blobs;
 use crate::error::Error;
 use crate::header::{Section, VERSION, assemble};
-use crate::model::{ArgEntry, Dialect, Execution, FileEntry, RootEntry, Role, Scope, SkillEntry, SkillSet};
+use crate::model::{
+    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+};
 use crate::names::{fold, one_line, slots};
-use crate::schema::{ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, RootRow, Rows, SettingsRow, SkillRow, Str, flag};
+use crate::schema::{
+    ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, RootRow, Rows, SettingsRow, SkillRow, Str,
+    flag,
+};
 use crate::settings::Settings;
 use crate::{keywords, mime, pages, words};
 
@@ -24,12 +29,30 @@ use crate::{keywords, mime, pages, words};
 pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     let mut writer = Writer::default();
     let index = writer.index(set)?;
-    let index = rkyv::to_bytes::<rancor::Error>(&index).map_err(|error| Error::Invalid(error.to_string()))?.to_vec();
-    let keyword_lists: Vec<_> = set.skills.iter().map(|skill| skill.keywords.clone()).collect();
+    let index = rkyv::to_bytes::<rancor::Error>(&index)
+        .map_err(|error| Error::Invalid(error.to_string()))?
+        .to_vec();
+    let keyword_lists: Vec<_> = set
+        .skills
+        .iter()
+        .map(|skill| skill.keywords.clone())
+        .collect();
     let keywords = keywords::build(&keyword_lists)?;
-    let words = words::build(&set.skills.iter().map(document).collect::<Result<Vec<_>, _>>()?)?;
+    let words = words::build(
+        &set.skills
+            .iter()
+            .map(document)
+            .collect::<Result<Vec<_>, _>>()?,
+    )?;
     let address = content_address([&index, &keywords, &words]);
-    let sections = [pages::sums(&index), index, keywords, words, writer.blobs.body, writer.blobs.files];
+    let sections = [
+        pages::sums(&index),
+        index,
+        keywords,
+        words,
+        writer.blobs.body,
+        writer.blobs.files,
+    ];
     Ok(assemble(&address, &sections))
 }
 
@@ -38,7 +61,10 @@ fn content_address(sections: [&Vec<u8>; 3]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(VERSION.to_le_bytes());
     hash.update(FINGERPRINT.to_le_bytes());
-    for (section, bytes) in [Section::Index, Section::Keywords, Section::Words].iter().zip(sections) {
+    for (section, bytes) in [Section::Index, Section::Keywords, Section::Words]
+        .iter()
+        .zip(sections)
+    {
         hash.update((*section as u32).to_le_bytes());
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
@@ -61,7 +87,12 @@ fn utf8(skill: &SkillEntry, range: std::ops::Range<usize>) -> Result<&str, Error
         .source
         .get(range)
         .and_then(|bytes| std::str::from_utf8(bytes).ok())
-        .ok_or_else(|| Error::Invalid(format!("the text of {:?} is not UTF-8 or its body lies outside it", skill.path)))
+        .ok_or_else(|| {
+            Error::Invalid(format!(
+                "the text of {:?} is not UTF-8 or its body lies outside it",
+                skill.path
+            ))
+        })
 }
 
 #[derive(Default)]
@@ -78,11 +109,21 @@ struct Writer {
 impl Writer {
     fn index(&mut self, set: &SkillSet) -> Result<Index, Error> {
         let settings = self.settings(&set.settings)?;
-        let roots = set.roots.iter().map(|root| self.root(root)).collect::<Result<_, _>>()?;
+        let roots = set
+            .roots
+            .iter()
+            .map(|root| self.root(root))
+            .collect::<Result<_, _>>()?;
         check_paths(set)?;
         let owners = Owners::new(&set.skills);
-        let skills = (0..set.skills.len()).map(|id| self.skill(set, id, &owners)).collect::<Result<_, _>>()?;
-        let names = owners.rows.iter().map(|row| self.name(row)).collect::<Result<_, _>>()?;
+        let skills = (0..set.skills.len())
+            .map(|id| self.skill(set, id, &owners))
+            .collect::<Result<_, _>>()?;
+        let names = owners
+            .rows
+            .iter()
+            .map(|row| self.name(row))
+            .collect::<Result<_, _>>()?;
         Ok(Index {
             settings,
             roots,
@@ -109,13 +150,17 @@ impl Writer {
             max_results: settings.max_results,
             refresh_interval_minutes: settings.refresh_interval_minutes,
             script_timeout_seconds: settings.script_timeout_seconds,
-            flags: bit(settings.refresh_enabled, flag::REFRESH) | bit(settings.scripts_enabled, flag::SCRIPTS),
+            flags: bit(settings.refresh_enabled, flag::REFRESH)
+                | bit(settings.scripts_enabled, flag::SCRIPTS),
             script_extensions: self.string_list(&settings.script_extensions)?,
         })
     }
 
     fn root(&mut self, root: &RootEntry) -> Result<RootRow, Error> {
-        Ok(RootRow { label: self.intern(&root.label)?, flags: bit(root.scope == Scope::Global, flag::GLOBAL) })
+        Ok(RootRow {
+            label: self.intern(&root.label)?,
+            flags: bit(root.scope == Scope::Global, flag::GLOBAL),
+        })
     }
 
     fn skill(&mut self, set: &SkillSet, id: usize, owners: &Owners) -> Result<SkillRow, Error> {
@@ -132,7 +177,11 @@ impl Writer {
             priority: skill.priority,
             path: self.intern(&skill.path)?,
             name: self.intern(&skill.name)?,
-            callable: self.intern(if owners.holds_name(id, &skill.name) { &skill.name } else { &skill.path })?,
+            callable: self.intern(if owners.holds_name(id, &skill.name) {
+                &skill.name
+            } else {
+                &skill.path
+            })?,
             description: self.intern(&skill.description)?,
             summary: self.intern(&one_line(&skill.description))?,
             file_path: self.intern(&skill.file_path)?,
@@ -146,7 +195,8 @@ impl Writer {
             text_start: narrow(skill.text_start)?,
             body_start: narrow(skill.body.start)?,
             body_end: narrow(skill.body.end)?,
-            flags: bit(skill.dialect == Dialect::Tree, flag::TREE) | bit(skill.inherit, flag::INHERIT),
+            flags: bit(skill.dialect == Dialect::Tree, flag::TREE)
+                | bit(skill.inherit, flag::INHERIT),
             reserved: 0,
         })
     }
@@ -155,22 +205,35 @@ impl Writer {
         let mut files: Vec<&FileEntry> = skill.files.iter().collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         if let Some(twice) = files.windows(2).find(|pair| pair[0].path == pair[1].path) {
-            return Err(Error::Invalid(format!("{:?} has the file {:?} twice", skill.path, twice[0].path)));
+            return Err(Error::Invalid(format!(
+                "{:?} has the file {:?} twice",
+                skill.path, twice[0].path
+            )));
         }
-        let rows: Vec<_> = files.into_iter().map(|file| self.file(file)).collect::<Result<_, _>>()?;
+        let rows: Vec<_> = files
+            .into_iter()
+            .map(|file| self.file(file))
+            .collect::<Result<_, _>>()?;
         append(&mut self.files, rows)
     }
 
     fn file(&mut self, file: &FileEntry) -> Result<FileRow, Error> {
         let is_text = file.bytes.as_ref().is_none_or(|bytes| mime::is_text(bytes));
-        let args: Vec<_> = file.args.iter().map(|arg| self.arg(arg)).collect::<Result<_, _>>()?;
+        let args: Vec<_> = file
+            .args
+            .iter()
+            .map(|arg| self.arg(arg))
+            .collect::<Result<_, _>>()?;
         Ok(FileRow {
             path: self.intern(&file.path)?,
             kind: self.intern(&file.kind)?,
             description: self.intern(&file.description)?,
             mime: self.intern(mime::type_of(&file.path, is_text))?,
             args: append(&mut self.args, args)?,
-            blob: file.bytes.as_ref().map_or(Ok(NONE), |bytes| self.blobs.add_file(bytes))?,
+            blob: file
+                .bytes
+                .as_ref()
+                .map_or(Ok(NONE), |bytes| self.blobs.add_file(bytes))?,
             flags: bit(file.role == Role::Asset, flag::ASSET)
                 | bit(file.role == Role::Script, flag::SCRIPT)
                 | bit(file.execution == Execution::Server, flag::SERVER)
@@ -189,11 +252,18 @@ impl Writer {
     }
 
     fn name(&mut self, (key, skill, flags): &(String, u32, u32)) -> Result<NameRow, Error> {
-        Ok(NameRow { key: self.intern(key)?, skill: *skill, flags: *flags })
+        Ok(NameRow {
+            key: self.intern(key)?,
+            skill: *skill,
+            flags: *flags,
+        })
     }
 
     fn string_list(&mut self, texts: &[String]) -> Result<Rows, Error> {
-        let rows: Vec<_> = texts.iter().map(|text| self.intern(text)).collect::<Result<_, _>>()?;
+        let rows: Vec<_> = texts
+            .iter()
+            .map(|text| self.intern(text))
+            .collect::<Result<_, _>>()?;
         append(&mut self.strings, rows)
     }
 
@@ -201,7 +271,10 @@ impl Writer {
         if let Some(known) = self.interned.get(text) {
             return Ok(known.clone());
         }
-        let row = Str { start: narrow(self.heap.len())?, len: narrow(text.len())? };
+        let row = Str {
+            start: narrow(self.heap.len())?,
+            len: narrow(text.len())?,
+        };
         narrow(self.heap.len() + text.len())?;
         self.heap.extend_from_slice(text.as_bytes());
         self.interned.insert(text.to_owned(), row.clone());
@@ -218,7 +291,10 @@ struct Owners {
 
 impl Owners {
     fn new(skills: &[SkillEntry]) -> Self {
-        let mut owners = Self { rows: Vec::new(), by_key: HashMap::new() };
+        let mut owners = Self {
+            rows: Vec::new(),
+            by_key: HashMap::new(),
+        };
         for (id, skill) in (0..).zip(skills) {
             owners.claim(fold(&skill.name), id, 0);
         }
@@ -236,14 +312,19 @@ impl Owners {
     }
 
     fn holds_name(&self, id: usize, name: &str) -> bool {
-        self.by_key.get(&fold(name)).is_some_and(|owner| *owner as usize == id)
+        self.by_key
+            .get(&fold(name))
+            .is_some_and(|owner| *owner as usize == id)
     }
 }
 
 fn check_paths(set: &SkillSet) -> Result<(), Error> {
     let mut seen = std::collections::HashSet::new();
     match set.skills.iter().find(|skill| !seen.insert(&skill.path)) {
-        Some(skill) => Err(Error::Invalid(format!("the path {:?} stands for two skills", skill.path))),
+        Some(skill) => Err(Error::Invalid(format!(
+            "the path {:?} stands for two skills",
+            skill.path
+        ))),
         None => Ok(()),
     }
 }
@@ -265,13 +346,18 @@ fn chain(set: &SkillSet, id: usize) -> Option<Vec<u32>> {
 }
 
 fn append<T>(table: &mut Vec<T>, rows: Vec<T>) -> Result<Rows, Error> {
-    let range = Rows { start: narrow(table.len())?, len: narrow(rows.len())? };
+    let range = Rows {
+        start: narrow(table.len())?,
+        len: narrow(rows.len())?,
+    };
     table.extend(rows);
     Ok(range)
 }
 
 fn narrow(value: usize) -> Result<u32, Error> {
-    u32::try_from(value).map_err(|_| Error::Invalid("the index would pass 4 GiB; split the skills into several bundles".into()))
+    u32::try_from(value).map_err(|_| {
+        Error::Invalid("the index would pass 4 GiB; split the skills into several bundles".into())
+    })
 }
 
 const fn bit(set: bool, bit: u32) -> u32 {

@@ -26,7 +26,8 @@ pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn holds(path: &Path, bytes: &[u8]) -> bool {
-    let same_len = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes.len() as u64);
+    let same_len = fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes.len() as u64);
     same_len && fs::read(path).is_ok_and(|old| old == bytes)
 }
 
@@ -35,11 +36,18 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(name) = path.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the output is not a file name"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the output is not a file name",
+        ));
     };
     let mut temporary = std::ffi::OsString::from(".");
     temporary.push(name);
-    temporary.push(format!(".{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    temporary.push(format!(
+        ".{}-{}.tmp",
+        std::process::id(),
+        COUNT.fetch_add(1, Ordering::Relaxed)
+    ));
     Ok(path.with_file_name(temporary))
 }
 
@@ -66,7 +74,9 @@ fn make_read_only(_: &File) -> io::Result<()> {
 /// Makes the rename itself survive a power cut.
 #[cfg(unix)]
 fn sync_directory(path: &Path) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
 }
 
