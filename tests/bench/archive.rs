@@ -23,7 +23,11 @@ fn open_and_read_the_first_skill(bencher: divan::Bencher<'_, '_>, size: usize) {
     let (file, name) = (file(size), generate::name(size / 2));
     bencher.bench(|| {
         let bundle = Bundle::open(&file).expect("compiled a moment ago");
-        let skill = bundle.catalog().and_then(|catalog| catalog.by_name(&name)).expect("intact").expect("there");
+        let skill = bundle
+            .catalog()
+            .and_then(|catalog| catalog.by_name(&name))
+            .expect("intact")
+            .expect("there");
         skill.text().expect("intact").len()
     });
 }
@@ -32,21 +36,37 @@ fn open_and_read_the_first_skill(bencher: divan::Bencher<'_, '_>, size: usize) {
 fn look_up_by_name(bencher: divan::Bencher<'_, '_>, size: usize) {
     let (bundle, name) = (bundle(size), generate::name(size / 2));
     let catalog = bundle.catalog().expect("intact");
-    bencher.bench(|| catalog.by_name(black_box(&name)).expect("intact").expect("there").id);
+    bencher.bench(|| {
+        catalog
+            .by_name(black_box(&name))
+            .expect("intact")
+            .expect("there")
+            .id
+    });
 }
 
 #[divan::bench(args = SIZES)]
 fn search_for_two_words(bencher: divan::Bencher<'_, '_>, size: usize) {
     let bundle = bundle(size);
     let catalog = bundle.catalog().expect("intact");
-    bencher.bench(|| catalog.search(black_box("canary 00007"), 10).expect("intact").total);
+    bencher.bench(|| {
+        catalog
+            .search(black_box("canary 00007"), 10)
+            .expect("intact")
+            .total
+    });
 }
 
 #[divan::bench(args = SIZES)]
 fn search_with_many_hits(bencher: divan::Bencher<'_, '_>, size: usize) {
     let bundle = bundle(size);
     let catalog = bundle.catalog().expect("intact");
-    bencher.bench(|| catalog.search(black_box("review"), 10).expect("intact").total);
+    bencher.bench(|| {
+        catalog
+            .search(black_box("review"), 10)
+            .expect("intact")
+            .total
+    });
 }
 
 #[divan::bench(args = SIZES)]
@@ -60,7 +80,11 @@ fn file(size: usize) -> PathBuf {
     static SCRATCH: OnceLock<tempfile::TempDir> = OnceLock::new();
     let scratch = SCRATCH.get_or_init(|| tempfile::tempdir().expect("a temporary directory"));
     let file = scratch.path().join(format!("{size}.skb"));
-    if file.exists() { file } else { generate::bundle(scratch.path(), size) }
+    if file.exists() {
+        file
+    } else {
+        generate::bundle(scratch.path(), size)
+    }
 }
 
 fn bundle(size: usize) -> Bundle {

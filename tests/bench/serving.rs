@@ -37,9 +37,16 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let scratch = tempfile::tempdir().expect("a temporary directory");
-    let bundles: Vec<PathBuf> = SIZES.iter().map(|size| generate::bundle(scratch.path(), *size)).collect();
+    let bundles: Vec<PathBuf> = SIZES
+        .iter()
+        .map(|size| generate::bundle(scratch.path(), *size))
+        .collect();
     let met = [start_up(&bundles), steady(&bundles[1]), memory(&bundles)];
-    if met.iter().all(|met| *met) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if met.iter().all(|met| *met) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Spawn to the whole first skill.
@@ -54,13 +61,30 @@ fn start_up(bundles: &[PathBuf]) -> bool {
     }
     println!("spawn to first skill, {STARTS} starts each, interleaved");
     println!("  {:<28} {:>9} {:>9}", "", "median", "floor ×");
-    println!("  {:<28} {:>9.3?} {:>9.2}", "hand-written loop (floor)", floor.median(), 1.0);
+    println!(
+        "  {:<28} {:>9.3?} {:>9.2}",
+        "hand-written loop (floor)",
+        floor.median(),
+        1.0
+    );
     for (size, sample) in SIZES.iter().zip(&ours) {
-        println!("  {:<28} {:>9.3?} {:>9.2}", format!("skillbundle, {size} skills"), sample.median(), sample.ratio(&floor));
+        println!(
+            "  {:<28} {:>9.3?} {:>9.2}",
+            format!("skillbundle, {size} skills"),
+            sample.median(),
+            sample.ratio(&floor)
+        );
     }
-    let medians: Vec<f64> = ours.iter().map(|sample| sample.median().as_secs_f64()).collect();
-    let spread = medians.iter().copied().fold(f64::MIN, f64::max) / medians.iter().copied().fold(f64::MAX, f64::min);
-    let worst = ours.iter().map(|sample| sample.ratio(&floor)).fold(f64::MIN, f64::max);
+    let medians: Vec<f64> = ours
+        .iter()
+        .map(|sample| sample.median().as_secs_f64())
+        .collect();
+    let spread = medians.iter().copied().fold(f64::MIN, f64::max)
+        / medians.iter().copied().fold(f64::MAX, f64::min);
+    let worst = ours
+        .iter()
+        .map(|sample| sample.ratio(&floor))
+        .fold(f64::MIN, f64::max);
     let flat = goal("largest over smallest", spread, FLAT);
     let near = goal("largest over the floor", worst, START);
     flat && near
@@ -74,15 +98,25 @@ fn steady(bundle: &Path) -> bool {
     let (mut floor, mut ours) = (Sample::default(), Sample::default());
     for round in 0..LOADS {
         let name = generate::name(round % SIZES[1]);
-        for (client, sample) in [(&mut floor_client, &mut floor), (&mut our_client, &mut ours)] {
+        for (client, sample) in [
+            (&mut floor_client, &mut floor),
+            (&mut our_client, &mut ours),
+        ] {
             let asked = Instant::now();
             client.load(&name);
             sample.add(asked.elapsed());
         }
     }
     println!("steady `skill` call, 4 KiB body, {LOADS} calls each, interleaved");
-    for (name, sample) in [("hand-written loop (floor)", &floor), ("skillbundle", &ours)] {
-        println!("  {name:<28} median {:>9.1?}  p99 {:>9.1?}", sample.median(), sample.percentile(99));
+    for (name, sample) in [
+        ("hand-written loop (floor)", &floor),
+        ("skillbundle", &ours),
+    ] {
+        println!(
+            "  {name:<28} median {:>9.1?}  p99 {:>9.1?}",
+            sample.median(),
+            sample.percentile(99)
+        );
     }
     goal("skillbundle over the floor", ours.ratio(&floor), STEADY)
 }
@@ -102,7 +136,10 @@ fn memory(bundles: &[PathBuf]) -> bool {
         client.load(&generate::name(number));
     }
     let (after, anonymous) = client.resident().expect("read a moment ago");
-    println!("resident memory, bundle of {} skills ({whole} KiB)", SIZES[SIZES.len() - 1]);
+    println!(
+        "resident memory, bundle of {} skills ({whole} KiB)",
+        SIZES[SIZES.len() - 1]
+    );
     println!("  after the first skill {before} KiB, after {LOADED} of them {after} KiB");
     println!("  of which no file backs {anonymous_before} KiB and {anonymous} KiB");
     let touched = whole * LOADED as u64 / SIZES[SIZES.len() - 1] as u64;
@@ -113,7 +150,12 @@ fn memory(bundles: &[PathBuf]) -> bool {
 
 fn first_skill(mut client: Client, number: usize) -> std::time::Duration {
     client.initialize();
-    assert!(client.load(&generate::name(number)).contains(&generate::last_line(number)), "the whole skill arrives");
+    assert!(
+        client
+            .load(&generate::name(number))
+            .contains(&generate::last_line(number)),
+        "the whole skill arrives"
+    );
     client.age()
 }
 
@@ -124,11 +166,17 @@ fn floor_client() -> Client {
 
 fn our_client(bundle: &Path) -> Client {
     let bundle = bundle.to_str().expect("temporary paths are UTF-8");
-    Client::start(Path::new(env!("CARGO_BIN_EXE_skillbundle")), &["serve", "--bundle", bundle])
+    Client::start(
+        Path::new(env!("CARGO_BIN_EXE_skillbundle")),
+        &["serve", "--bundle", bundle],
+    )
 }
 
 fn goal(what: &str, found: f64, most: f64) -> bool {
     let met = found <= most;
-    println!("  {what}: {found:.2}, goal at most {most:.2}: {}", if met { "met" } else { "MISSED" });
+    println!(
+        "  {what}: {found:.2}, goal at most {most:.2}: {}",
+        if met { "met" } else { "MISSED" }
+    );
     met
 }

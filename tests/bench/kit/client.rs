@@ -27,8 +27,16 @@ impl Client {
             .spawn()
             .expect("the server starts");
         let input = child.stdin.take();
-        let output = BufReader::with_capacity(64 * 1024, child.stdout.take().expect("stdout is a pipe"));
-        Self { started, child, input, output, line: String::new(), id: 0 }
+        let output =
+            BufReader::with_capacity(64 * 1024, child.stdout.take().expect("stdout is a pipe"));
+        Self {
+            started,
+            child,
+            input,
+            output,
+            line: String::new(),
+            id: 0,
+        }
     }
 
     /// The handshake of the 2025-11-25 protocol.
@@ -65,12 +73,17 @@ impl Client {
 
     fn send(&mut self, line: &str) {
         let input = self.input.as_mut().expect("open until dropped");
-        input.write_all(format!("{line}\n").as_bytes()).expect("the server reads its input");
+        input
+            .write_all(format!("{line}\n").as_bytes())
+            .expect("the server reads its input");
     }
 
     fn receive(&mut self) -> &str {
         self.line.clear();
-        let read = self.output.read_line(&mut self.line).expect("the server writes lines");
+        let read = self
+            .output
+            .read_line(&mut self.line)
+            .expect("the server writes lines");
         assert!(read > 0, "the server ended without an answer");
         &self.line
     }

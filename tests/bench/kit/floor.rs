@@ -14,19 +14,30 @@ pub(crate) fn serve() {
     let skill = Skill::fixed();
     let mut output = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
-        let request: Value = serde_json::from_str(&line.expect("input is UTF-8")).expect("input is JSON");
-        let Some(id) = request.get("id") else { continue };
+        let request: Value =
+            serde_json::from_str(&line.expect("input is UTF-8")).expect("input is JSON");
+        let Some(id) = request.get("id") else {
+            continue;
+        };
         let result = match request["method"].as_str() {
             Some("initialize") => json!({
                 "protocolVersion": request["params"]["protocolVersion"],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "floor", "version": "0"},
             }),
-            _ => skill.reply(request["params"]["arguments"]["name"].as_str().unwrap_or_default()),
+            _ => skill.reply(
+                request["params"]["arguments"]["name"]
+                    .as_str()
+                    .unwrap_or_default(),
+            ),
         };
-        let mut reply = serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "result": result})).expect("JSON is serialisable");
+        let mut reply = serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+            .expect("JSON is serialisable");
         reply.push(b'\n');
-        output.write_all(&reply).and_then(|()| output.flush()).expect("the client reads its output");
+        output
+            .write_all(&reply)
+            .and_then(|()| output.flush())
+            .expect("the client reads its output");
     }
 }
 
@@ -37,7 +48,10 @@ struct Skill {
 
 impl Skill {
     fn fixed() -> Self {
-        Self { text: generate::markdown(7), description: "How we do it; use when a task mentions it.".to_owned() }
+        Self {
+            text: generate::markdown(7),
+            description: "How we do it; use when a task mentions it.".to_owned(),
+        }
     }
 
     fn reply(&self, name: &str) -> Value {

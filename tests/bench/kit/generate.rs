@@ -5,10 +5,12 @@ use std::path::Path;
 use skillbundle_format::Scope;
 
 const WORDS: [&str; 48] = [
-    "deploy", "rollback", "index", "vacuum", "topic", "consumer", "render", "hook", "state", "form", "login", "token",
-    "rotate", "secret", "module", "plan", "chart", "canary", "trace", "metric", "alert", "pager", "ledger", "refund",
-    "locale", "plural", "table", "image", "resize", "cache", "evict", "shard", "replica", "quorum", "lint", "format",
-    "release", "review", "fixture", "mock", "profile", "thread", "retry", "queue", "stream", "schema", "backup", "audit",
+    "deploy", "rollback", "index", "vacuum", "topic", "consumer", "render", "hook", "state",
+    "form", "login", "token", "rotate", "secret", "module", "plan", "chart", "canary", "trace",
+    "metric", "alert", "pager", "ledger", "refund", "locale", "plural", "table", "image", "resize",
+    "cache", "evict", "shard", "replica", "quorum", "lint", "format", "release", "review",
+    "fixture", "mock", "profile", "thread", "retry", "queue", "stream", "schema", "backup",
+    "audit",
 ];
 
 /// Bytes of a skill's body: the size of a typical real one.
@@ -23,7 +25,8 @@ impl Random {
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        WORDS[usize::try_from((mixed ^ (mixed >> 31)) % WORDS.len() as u64).expect("below the list's length")]
+        WORDS[usize::try_from((mixed ^ (mixed >> 31)) % WORDS.len() as u64)
+            .expect("below the list's length")]
     }
 }
 
@@ -43,18 +46,32 @@ pub(crate) fn tree(dir: &Path, count: usize) {
     for number in 0..count {
         let folder = dir.join(name(number));
         std::fs::create_dir_all(&folder).expect("the temporary directory takes folders");
-        std::fs::write(folder.join("SKILL.md"), markdown(number)).expect("the temporary directory takes files");
+        std::fs::write(folder.join("SKILL.md"), markdown(number))
+            .expect("the temporary directory takes files");
     }
 }
 
 /// Compiles a fresh tree of `count` skills into a bundle file in `dir`.
 pub(crate) fn bundle(dir: &Path, count: usize) -> std::path::PathBuf {
-    let (skills, file) = (dir.join(format!("skills-{count}")), dir.join(format!("{count}.skb")));
+    let (skills, file) = (
+        dir.join(format!("skills-{count}")),
+        dir.join(format!("{count}.skb")),
+    );
     tree(&skills, count);
-    let root = skillbundle_compiler::Root { dir: skills, label: "project".to_owned(), scope: Scope::Project };
-    let compiled = skillbundle_compiler::compile(&[root], &Default::default()).expect("the tree was just written");
-    assert_eq!(compiled.set.skills.len(), count, "every generated skill is valid");
-    let bytes = skillbundle_format::write(&compiled.set).expect("the compiler's sets are consistent");
+    let root = skillbundle_compiler::Root {
+        dir: skills,
+        label: "project".to_owned(),
+        scope: Scope::Project,
+    };
+    let compiled = skillbundle_compiler::compile(&[root], &Default::default())
+        .expect("the tree was just written");
+    assert_eq!(
+        compiled.set.skills.len(),
+        count,
+        "every generated skill is valid"
+    );
+    let bytes =
+        skillbundle_format::write(&compiled.set).expect("the compiler's sets are consistent");
     skillbundle_format::publish(&file, &bytes).expect("the temporary directory takes files");
     file
 }
@@ -70,7 +87,11 @@ pub(super) fn markdown(number: usize) -> String {
     );
     while text.len() < BODY {
         text.push_str(random.word());
-        text.push(if text.len().is_multiple_of(70) { '\n' } else { ' ' });
+        text.push(if text.len().is_multiple_of(70) {
+            '\n'
+        } else {
+            ' '
+        });
     }
     text.push_str("\n\n");
     text.push_str(&last_line(number));
