@@ -82,7 +82,10 @@ pub(super) fn read(text: &str, strict: bool, budget: &mut usize) -> Result<Optio
             Err(error) => return Err(builder.fault(cause(text, &error), offset(&error))),
         }
     }
-    Ok(builder.root)
+    match builder.refused {
+        Some(fault) => Err(fault),
+        None => Ok(builder.root),
+    }
 }
 
 fn options(strict: bool) -> Options {
@@ -182,8 +185,11 @@ struct Builder<'a> {
     documents: usize,
     nodes: usize,
     understood: usize,
-    /// The last scalar's start, while it could still carry an anchor.
+    /// Whether the event before this one was a scalar.
     last_was_scalar: bool,
+    /// The first feature that is refused. A fault of the syntax goes before
+    /// it, since `&`, `*` and `!` may be the beginning of mere text.
+    refused: Option<Fault>,
 }
 
 impl Builder<'_> {
@@ -198,17 +204,17 @@ impl Builder<'_> {
                 }
             }
             Event::Scalar(text, style, _, tag) => {
-                let style = self.tagged(*style, tag.as_deref(), span)?;
+                let style = self.tagged(*style, tag.as_deref(), span);
                 self.understood = range.end;
                 self.last_was_scalar = true;
                 self.add(scalar(text, style, range))?;
             }
             Event::SequenceStart(style, _, tag) => {
-                self.collection_tag(tag.as_deref(), "seq", span)?;
+                self.collection_tag(tag.as_deref(), "seq", span);
                 self.begin(range, *style, Content::Items(Vec::new()))?;
             }
             Event::MappingStart(style, _, tag) => {
-                self.collection_tag(tag.as_deref(), "map", span)?;
+                self.collection_tag(tag.as_deref(), "map", span);
                 self.begin(range, *style, Content::Entries(Vec::new(), None))?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(&range)?,
@@ -218,10 +224,14 @@ impl Builder<'_> {
                 } else {
                     Cause::Refused("an anchor (`&`)")
                 };
-                return Err(self.fault(cause, range.start));
+                self.refuse(cause, range.start);
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
-                return Err(self.fault(Cause::Refused("an alias (`*`)"), range.start));
+                self.refuse(Cause::Refused("an alias (`*`)"), range.start);
+                self.add(Node {
+                    range,
+                    kind: Kind::Null,
+                })?;
             }
             _ => {}
         }
@@ -242,33 +252,37 @@ impl Builder<'_> {
         }
     }
 
+    fn refuse(&mut self, cause: Cause, at: usize) {
+        let fault = self.fault(cause, at);
+        self.refused.get_or_insert(fault);
+    }
+
     /// The style of a scalar; `!!str` makes any of them text.
-    fn tagged(&self, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Result<Style, Fault> {
+    fn tagged(&mut self, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Style {
         let own = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
             _ => Style::Quoted,
         };
-        let Some(tag) = tag else { return Ok(own) };
-        match tag.core_suffix() {
-            Some("str") if own == Style::Plain => Ok(Style::Quoted),
-            Some("str" | "int" | "float" | "bool" | "null") => Ok(own),
-            _ => {
-                let at = span.tag_start().and_then(|it| it.byte_offset());
-                let cause = Cause::Marked('!', String::new());
-                Err(self.fault(cause, at.unwrap_or_else(|| bytes(span).start)))
+        match tag.map(Tag::core_suffix) {
+            None | Some(Some("int" | "float" | "bool" | "null")) => own,
+            Some(Some("str")) => {
+                if own == Style::Plain {
+                    Style::Quoted
+                } else {
+                    own
+                }
+            }
+            Some(_) => {
+                self.refuse(Cause::Marked('!', String::new()), tag_start(span));
+                own
             }
         }
     }
 
-    fn collection_tag(&self, tag: Option<&Tag>, allowed: &str, span: &Span) -> Result<(), Fault> {
-        match tag {
-            Some(tag) if tag.core_suffix() != Some(allowed) => {
-                let at = span.tag_start().and_then(|it| it.byte_offset());
-                let at = at.unwrap_or_else(|| bytes(span).start);
-                Err(self.fault(Cause::Refused("a tag (`!`)"), at))
-            }
-            _ => Ok(()),
+    fn collection_tag(&mut self, tag: Option<&Tag>, allowed: &str, span: &Span) {
+        if tag.is_some_and(|tag| tag.core_suffix() != Some(allowed)) {
+            self.refuse(Cause::Refused("a tag (`!`)"), tag_start(span));
         }
     }
 
@@ -328,10 +342,13 @@ impl Builder<'_> {
             Content::Items(items) => items.push(node),
             Content::Entries(entries, key) => match key.take() {
                 Some(key) => entries.push(Entry { key, value: node }),
-                None if is_merge_key(&node) => {
-                    return Err(self.fault(Cause::Refused("a merge key (`<<`)"), node.range.start));
+                None => {
+                    let merge = is_merge_key(&node).then_some(node.range.start);
+                    *key = Some(as_key(self.text, node));
+                    if let Some(at) = merge {
+                        self.refuse(Cause::Refused("a merge key (`<<`)"), at);
+                    }
                 }
-                None => *key = Some(as_key(self.text, node)),
             },
         }
         Ok(())
@@ -340,6 +357,11 @@ impl Builder<'_> {
 
 fn bytes(span: &Span) -> Range<usize> {
     span.byte_range().unwrap_or_default()
+}
+
+fn tag_start(span: &Span) -> usize {
+    let tag = span.tag_start().and_then(|mark| mark.byte_offset());
+    tag.unwrap_or_else(|| bytes(span).start)
 }
 
 fn scalar(text: &str, style: Style, range: Range<usize>) -> Node {

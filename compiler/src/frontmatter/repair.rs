@@ -14,7 +14,7 @@ use super::events::{Cause, Fault};
 use crate::diagnostic::Code;
 use lines::Line;
 
-pub(super) use lines::{begins_key, known_key_within};
+pub(super) use lines::{begins_key, known_key_within, next_value};
 pub(super) use words::explain;
 
 /// An edit that mends a fault, and what to say about it.
@@ -31,8 +31,14 @@ pub(super) struct Repair {
     pub(super) replacement: String,
 }
 
-/// The edit that mends a fault in `text[part]`, if one does.
-pub(super) fn find(text: &str, part: &Range<usize>, fault: &Fault) -> Option<Repair> {
+/// The edit that mends a fault in `text[part]`, if one does. `done` are the
+/// places of earlier edits, which are not mended twice.
+pub(super) fn find(
+    text: &str,
+    part: &Range<usize>,
+    fault: &Fault,
+    done: &[Range<usize>],
+) -> Option<Repair> {
     match &fault.cause {
         Cause::Refused(_)
         | Cause::SecondDocument
@@ -40,7 +46,7 @@ pub(super) fn find(text: &str, part: &Range<usize>, fault: &Fault) -> Option<Rep
         | Cause::Size
         | Cause::SwallowedKey => None,
         Cause::Marked(sign, name) if is_used(text, part, *sign, name) => None,
-        Cause::Tab => untab(text, part, fault.at),
+        Cause::Tab => untab(text, part, fault.at, done),
         Cause::NoKey => complete_line(text, part, fault.at),
         Cause::Colon if on_key(text, part, fault.at) => complete_line_above(text, part, fault.at),
         _ => quote_item(text, part, fault).or_else(|| quote_value(text, part, fault)),
@@ -67,20 +73,10 @@ fn is_used(text: &str, part: &Range<usize>, sign: char, name: &str) -> bool {
 
 /// Puts the value at the fault into quotes, with all its lines.
 fn quote_value(text: &str, part: &Range<usize>, fault: &Fault) -> Option<Repair> {
-    let at = fault.bracket.unwrap_or(match fault.cause {
-        Cause::Indentation => lines::next_value(text, part, fault.understood)?,
-        _ => fault.at,
-    });
-    let value = lines::value_at(text, part, at)?;
+    let value = lines::value_at(text, part, fault.bracket.unwrap_or(fault.at))?;
     let place = value.place.clone();
-    let shown = match fault.cause {
-        Cause::Colon | Cause::Trailing | Cause::Start(_) | Cause::Marked(..)
-            if place.contains(&fault.at) =>
-        {
-            fault.at
-        }
-        _ => place.start,
-    };
+    let inside = place.contains(&fault.at) && !matches!(fault.cause, Cause::Unclosed(_));
+    let shown = if inside { fault.at } else { place.start };
     let (message, help) = words::unquoted(text, fault, &value.text);
     let replacement = quote(&value.text);
     Some(Repair {
@@ -119,10 +115,11 @@ fn quote_item(text: &str, part: &Range<usize>, fault: &Fault) -> Option<Repair> 
 }
 
 /// Puts blanks in place of the tabs that a line begins with.
-fn untab(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
+fn untab(text: &str, part: &Range<usize>, at: usize, done: &[Range<usize>]) -> Option<Repair> {
     let line = Line::all(text, part)
         .skip_while(|line| line.end < at)
-        .find(|line| line.indent(text).contains('\t'))?;
+        .filter(|line| line.indent(text).contains('\t'))
+        .find(|line| !done.iter().any(|place| place.start == line.start))?;
     let indent = line.indent(text);
     let place = line.start..line.start + indent.len();
     let above = Line::above(text, part, &line)?;

@@ -97,15 +97,14 @@ impl Reader<'_> {
                 },
                 Err(fault) => self.in_file(fault, &patched),
             };
-            if fault.cause == Cause::Indentation
-                && strict
-                && !repair::begins_key(self.text, fault.at)
-            {
+            let loose = fault.cause == Cause::Indentation && strict;
+            if loose && !repair::begins_key(self.text, fault.at) {
                 strict = false;
                 out.push(self.loosely_indented(&fault));
                 continue;
             }
-            let repair = repair::find(self.text, &self.part, &fault)
+            let fault = if loose { self.unclosed(fault) } else { fault };
+            let repair = repair::find(self.text, &self.part, &fault, &self.mended)
                 .filter(|_| budget > 0 && self.mended.len() < MAX_REPAIRS);
             match repair {
                 Some(repair) if self.mend(&repair) => out.push(self.mended(repair)),
@@ -121,6 +120,21 @@ impl Reader<'_> {
             bracket: fault.bracket.map(|at| patched.offset(at)),
             understood: patched.offset(fault.understood),
             cause: fault.cause,
+        }
+    }
+
+    /// A key where a quote or bracket should have ended: the fault is the one
+    /// that opened it.
+    fn unclosed(&self, fault: Fault) -> Fault {
+        let opened = repair::next_value(self.text, &self.part, fault.understood);
+        let Some(at) = fault.bracket.or(opened) else {
+            return fault;
+        };
+        let open = self.text[at..].chars().next().unwrap_or_default();
+        Fault {
+            cause: Cause::Unclosed(open),
+            at,
+            ..fault
         }
     }
 

@@ -236,7 +236,11 @@ fn first_line(text: &str, lines: &[Line], from: usize) -> usize {
 
 /// Where the next value begins behind `from`: past blanks, the key's colon
 /// and list dashes.
-pub(super) fn next_value(text: &str, part: &Range<usize>, from: usize) -> Option<usize> {
+pub(in crate::frontmatter) fn next_value(
+    text: &str,
+    part: &Range<usize>,
+    from: usize,
+) -> Option<usize> {
     let rest = text.get(from..part.end)?;
     let mut skipped = rest.trim_start();
     skipped = skipped.strip_prefix(':').unwrap_or(skipped).trim_start();

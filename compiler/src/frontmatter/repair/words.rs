@@ -24,10 +24,7 @@ pub(super) fn unquoted(text: &str, fault: &Fault, value: &str) -> (String, Strin
         Cause::Trailing if matches!(first, '"' | '\'') => {
             format!("text follows the closing `{first}` of this value")
         }
-        Cause::Unclosed(open) => format!("this `{open}` is never closed"),
-        Cause::Indentation if matches!(first, '"' | '\'' | '[' | '{') => {
-            format!("this `{first}` is not closed before the next key")
-        }
+        Cause::Unclosed(open) => format!("this `{open}` is not closed before the next key"),
         Cause::Escape => {
             "a backslash in double quotes begins an escape, and YAML does not know this one"
                 .to_owned()
@@ -80,7 +77,7 @@ pub(in crate::frontmatter) fn explain(text: &str, fault: &Fault) -> (Code, Strin
         ),
         Cause::Unclosed(open) => (
             Code::InvalidYaml,
-            format!("this `{open}` is never closed"),
+            format!("this `{open}` is not closed before the next key"),
             "close it, or put the whole value in quotes",
         ),
         Cause::Colon => (
