@@ -280,6 +280,11 @@ impl Report {
         self.diagnostics.iter().map(Diagnostic::to_json).collect()
     }
 
+    /// Drops the findings that are not wanted.
+    pub(crate) fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
+        self.diagnostics.retain(wanted);
+    }
+
     /// The bytes of a file that a finding points into.
     pub(crate) fn source(&self, file: &str) -> Option<&[u8]> {
         self.sources.get(file).map(AsRef::as_ref)

@@ -199,7 +199,7 @@ impl Reader<'_> {
             let name = &self.text[again.clone()];
             let (first, again) = (self.span(first), self.span(again));
             let message = format!(
-                "{name} is given twice, on line {} and on line {}; the first one counts",
+                "`{name}` is given twice, on line {} and on line {}; the first one counts",
                 first.line, again.line
             );
             out.push(
