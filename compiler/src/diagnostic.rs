@@ -6,6 +6,7 @@
 //! still sound, so a duplicate key is an error *and* the skill stays served.
 
 mod code;
+mod near;
 mod position;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 pub use code::Code;
+pub(crate) use near::near;
 pub use position::Span;
 
 /// How much a finding matters to the author.

@@ -21,6 +21,7 @@ use std::ops::Range;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 pub(crate) use fields::Fields;
+pub(crate) use json::to_json;
 pub(crate) use node::{Entry, Key, Kind, Node, Style};
 
 /// A parsed file. All ranges are byte offsets into the file as it is on disk.
@@ -129,9 +130,7 @@ impl Document {
     /// The frontmatter as one JSON object: every key in source order, typed as
     /// a YAML 1.2 core parser types it. See [`json`] for the few edges.
     pub(crate) fn to_json(&self) -> String {
-        self.root
-            .as_ref()
-            .map_or_else(|| "{}".to_owned(), json::to_json)
+        self.root.as_ref().map_or_else(|| "{}".to_owned(), to_json)
     }
 }
 

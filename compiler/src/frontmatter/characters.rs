@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::patch::Edit;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 /// A kind of unwanted characters.
@@ -113,10 +114,7 @@ pub(super) struct Mask(u32);
 
 impl Mask {
     /// The replacements to make in `text[part]`; nothing where none are due.
-    pub(super) fn of(
-        text: &str,
-        part: &Range<usize>,
-    ) -> Option<(Self, Vec<(Range<usize>, String)>)> {
+    pub(super) fn of(text: &str, part: &Range<usize>) -> Option<(Self, Vec<Edit>)> {
         let yaml = &text[part.clone()];
         if !yaml.contains(is_control) {
             return None;

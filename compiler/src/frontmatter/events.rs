@@ -340,16 +340,17 @@ impl Builder<'_> {
         open.end = open.end.max(node.range.end);
         match &mut open.content {
             Content::Items(items) => items.push(node),
-            Content::Entries(entries, key) => match key.take() {
-                Some(key) => entries.push(Entry { key, value: node }),
-                None => {
+            Content::Entries(entries, key) => {
+                if let Some(key) = key.take() {
+                    entries.push(Entry { key, value: node });
+                } else {
                     let merge = is_merge_key(&node).then_some(node.range.start);
                     *key = Some(as_key(self.text, node));
                     if let Some(at) = merge {
                         self.refuse(Cause::Refused("a merge key (`<<`)"), at);
                     }
                 }
-            },
+            }
         }
         Ok(())
     }

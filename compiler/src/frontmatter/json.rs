@@ -8,8 +8,8 @@
 use super::node::{Kind, Node, Style};
 use super::typing::{self, Typed};
 
-/// Writes a value as compact JSON.
-pub(super) fn to_json(node: &Node) -> String {
+/// A value as compact JSON, typed as the head of this file says.
+pub(crate) fn to_json(node: &Node) -> String {
     let mut json = String::new();
     write(node, &mut json);
     json

@@ -4,6 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// What to replace, and by what.
+pub(super) type Edit = (Range<usize>, String);
+
 /// Replacements, by their place in the original. They never overlap.
 #[derive(Debug, Default)]
 pub(super) struct Edits(BTreeMap<usize, (usize, String)>);

@@ -8,6 +8,7 @@
 mod lines;
 mod words;
 
+use std::fmt::Write;
 use std::ops::Range;
 
 use super::events::{Cause, Fault};
@@ -208,7 +209,10 @@ pub(super) fn quote(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             _ if plain(character) => quoted.push(character),
-            _ => quoted.push_str(&format!("\\u{:04x}", u32::from(character))),
+            // What is not printable lies below U+10000.
+            _ => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(character));
+            }
         }
     }
     quoted.push('"');

@@ -466,7 +466,16 @@ fn a_repeated_key_names_both_lines() {
         found.message
     );
     assert_eq!(found.related[0].span.unwrap().line, 2);
-    let many: String = (0..100).map(|at| format!("k{at}: 1\nk{at}: 2\n")).collect();
+    let many: Vec<_> = (0..100)
+        .map(|at| {
+            format!(
+                "k{at}: 1
+k{at}: 2
+"
+            )
+        })
+        .collect();
+    let many = many.concat();
     let (document, found) = parse("f", fenced(&many).as_bytes());
     assert_eq!(document.unwrap().fields().entries().len(), 100);
     assert!(

@@ -300,15 +300,13 @@ fn drop_repeated(node: &mut Node, found: &mut Vec<(Range<usize>, Range<usize>)>)
         }
         Kind::Mapping(entries) => {
             let mut seen: HashMap<String, Range<usize>> = HashMap::with_capacity(entries.len());
-            entries.retain(|entry| match seen.get(&entry.key.text) {
-                Some(first) => {
-                    found.push((first.clone(), entry.key.range.clone()));
-                    false
-                }
-                None => {
+            entries.retain(|entry| {
+                let Some(first) = seen.get(&entry.key.text) else {
                     seen.insert(entry.key.text.clone(), entry.key.range.clone());
-                    true
-                }
+                    return true;
+                };
+                found.push((first.clone(), entry.key.range.clone()));
+                false
             });
             for entry in entries {
                 drop_repeated(&mut entry.value, found);

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use annotate_snippets::renderer::DEFAULT_LINE_NUM_STYLE;
+use annotate_snippets::renderer::{DEFAULT_LINE_NUM_STYLE, Style};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet, Title};
 
 use super::{escape, escape_into};
@@ -101,7 +101,7 @@ impl Page<'_> {
         let style = if self.color {
             DEFAULT_LINE_NUM_STYLE
         } else {
-            Default::default()
+            Style::new()
         };
         let arrow = format!("{}-->{}", style.render(), style.render_reset());
         match span {
