@@ -1,1 +1,110 @@
-//! placeholder
+//! Serves skill bundles over the Model Context Protocol on stdin and stdout.
+//!
+//! [`serve`] takes a [`Source`] of skills and answers until its client leaves.
+//! In reading order: `transport` brings messages over the wire that `platform`
+//! offers; `mcp` answers them, one file per tool, from the generation that
+//! `library` holds; `source` says where newer generations come from. How
+//! skills are written is not known here.
+
+mod error;
+mod source;
+
+mod library;
+mod mcp;
+mod platform;
+mod transport;
+
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use std::time::Duration;
+
+use library::Library;
+use mcp::Server;
+use transport::Transport;
+
+pub use error::Error;
+pub use source::{Archive, Embedded, Loaded, Mode, Source};
+
+/// Bytes of a list of skills unless the operator says otherwise: the longest
+/// tool description that a host is known to show in full (Claude Code 2.1.332,
+/// 16,384 characters; others cut at 2,048). What matters most stands first, so
+/// a host that cuts earlier loses the end.
+const LIST_BYTES: usize = 16 * 1024;
+
+/// How long replies under way may take to leave when the process is asked to
+/// stop. Supervisors kill after some seconds.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What the operator can choose.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Publish spec 4's tools under their dotted names. Several hosts refuse
+    /// a server with such a name; calls understand both spellings anyway.
+    pub dotted_names: bool,
+    /// Most bytes of a list of skills: in the description of the `skill` tool
+    /// (never less than its fixed text), and in answers that name skills.
+    /// 16 KiB unless set.
+    pub description_bytes: Option<usize>,
+}
+
+impl Options {
+    pub(crate) fn list_bytes(&self) -> usize {
+        self.description_bytes.unwrap_or(LIST_BYTES)
+    }
+}
+
+/// Serves the skills of `source` on stdin and stdout until stdin ends, nobody
+/// reads stdout any more, or the process is asked to stop. All of these are a
+/// good end.
+pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let server = Server::new(Library::new(source), options);
+    let served = runtime.block_on(async {
+        let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
+        session(server, Transport::new(input, output)).await
+    });
+    // A load that is under way must not hold the process.
+    runtime.shutdown_background();
+    served
+}
+
+/// One session from its first message to its end.
+async fn session(server: Server, transport: Transport) -> Result<(), Error> {
+    let outbox = transport.outbox();
+    let stop = async {
+        tokio::select! {
+            asked = platform::asked_to_stop() => asked.map_err(Error::Runtime),
+            () = outbox.reader_gone() => Ok(()),
+        }
+    };
+    tokio::pin!(stop);
+    let running = tokio::select! {
+        begun = server.serve(transport) => match begun {
+            Ok(running) => running,
+            Err(error) => return ended_early(error),
+        },
+        stopped = &mut stop => return stopped,
+    };
+    let cancel = running.cancellation_token();
+    let waiting = running.waiting();
+    tokio::pin!(waiting);
+    tokio::select! {
+        ended = &mut waiting => ended.map(|_| ()).map_err(|fault| Error::Session(fault.to_string())),
+        stopped = &mut stop => {
+            cancel.cancel();
+            // What has not left by then never will.
+            let _ = tokio::time::timeout(GRACE, waiting).await;
+            stopped
+        }
+    }
+}
+
+/// A client that leaves before it has said what it wants has done no wrong.
+fn ended_early(error: ServerInitializeError) -> Result<(), Error> {
+    match error {
+        ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::TransportError { .. } | ServerInitializeError::Cancelled => Ok(()),
+        // The client has its answer already.
+        ServerInitializeError::InitializeFailed(_) => Ok(()),
+        fault => Err(Error::Session(fault.to_string())),
+    }
+}

@@ -1,0 +1,225 @@
+//! The skills that are current, and how they are replaced: the source is asked
+//! before every call, one load runs at a time, and one atomic swap publishes
+//! it. A load that fails changes nothing. What is asked of a generation is
+//! `mcp`'s business.
+//!
+//! A timer or a watcher would only call [`Library::current`] earlier.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwapOption;
+use skillbundle_format::{Bundle, Catalog};
+use tokio::sync::Mutex;
+
+use crate::error::Error;
+use crate::mcp::Roster;
+use crate::source::{Mode, Source};
+
+/// How long a state that did not load is left alone. Without it every call
+/// would try again; with it a passing fault (no descriptors left) heals.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// How often the same failure is reported on stderr.
+const REPORT: Duration = Duration::from_secs(60);
+
+/// What is current, and where newer things come from.
+pub(crate) struct Library {
+    source: Arc<dyn Source>,
+    mode: Mode,
+    current: ArcSwapOption<Generation>,
+    check: Mutex<Check>,
+    refreshing: AtomicBool,
+}
+
+/// One published bundle. A call takes one and answers from nothing else.
+pub(crate) struct Generation {
+    bundle: Bundle,
+    /// The directory of each root, where a client can look into it.
+    bases: Vec<Option<PathBuf>>,
+    /// What `tools/list` says about these skills, made when first asked.
+    pub(crate) roster: OnceLock<Roster>,
+}
+
+/// What a refresh that was asked for came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refresh {
+    /// Loaded; so many skills.
+    Done(usize),
+    /// Another one is under way.
+    Busy,
+    /// The old skills are still served, for this reason.
+    Failed(String),
+}
+
+/// There is nothing to answer from, for this reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unavailable(pub(crate) String);
+
+/// What is known about the source. Whoever holds its lock is the one load.
+#[derive(Default)]
+struct Check {
+    /// The state that the current generation was loaded from.
+    loaded: Option<u64>,
+    /// When the last look at the source began.
+    began: Option<Instant>,
+    failure: Option<Failure>,
+}
+
+struct Failure {
+    /// The state that did not load; nothing where it could not be told.
+    state: Option<u64>,
+    at: Instant,
+    reported: Instant,
+    reason: String,
+}
+
+impl Library {
+    pub(crate) fn new(source: impl Source) -> Self {
+        let mode = source.mode();
+        Self {
+            source: Arc::new(source),
+            mode,
+            current: ArcSwapOption::empty(),
+            check: Mutex::new(Check::default()),
+            refreshing: AtomicBool::new(false),
+        }
+    }
+
+    /// What kind of place the skills come from.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What the skills come from, in words.
+    pub(crate) fn describe(&self) -> String {
+        self.source.describe()
+    }
+
+    /// The skills as they are now.
+    pub(crate) async fn current(&self) -> Result<Arc<Generation>, Unavailable> {
+        if self.mode == Mode::Embedded
+            && let Some(current) = self.current.load_full()
+        {
+            return Ok(current);
+        }
+        let asked = Instant::now();
+        let mut check = self.check.lock().await;
+        // A look that began after this call was made serves it as well: calls
+        // that arrive together share one sweep.
+        if check.began.is_none_or(|began| began < asked) {
+            self.look(&mut check).await;
+        }
+        self.current.load_full().ok_or_else(|| Unavailable(check.reason()))
+    }
+
+    /// Loads the skills again, whether or not anything has changed.
+    pub(crate) async fn refresh(&self) -> Refresh {
+        if self.refreshing.swap(true, Ordering::AcqRel) {
+            return Refresh::Busy;
+        }
+        let _done = Reset(&self.refreshing);
+        let mut check = self.check.lock().await;
+        check.began = Some(Instant::now());
+        match self.ask(|source| source.fingerprint().map_err(Error::from)).await {
+            Ok(state) => self.load(&mut check, state).await,
+            Err(error) => check.fail(None, error.to_string()),
+        }
+        match (&check.failure, self.current.load().as_deref()) {
+            (None, Some(current)) => Refresh::Done(current.len()),
+            _ => Refresh::Failed(check.reason()),
+        }
+    }
+
+    async fn look(&self, check: &mut Check) {
+        let began = Instant::now();
+        match self.ask(|source| source.fingerprint().map_err(Error::from)).await {
+            Ok(state) if check.loaded == Some(state) => check.failure = None,
+            Ok(state) if check.gave_up_on(state) => {}
+            Ok(state) => self.load(check, state).await,
+            Err(error) => check.fail(None, format!("{}: {error}", self.describe())),
+        }
+        check.began = Some(began);
+    }
+
+    /// Loads and publishes. `state` was asked for before, so that a change
+    /// during the load shows as a moved one the next time.
+    async fn load(&self, check: &mut Check, state: u64) {
+        match self.ask(|source| source.load()).await.and_then(|loaded| Generation::new(loaded.bundle, loaded.bases).map(|new| (new, loaded.notices))) {
+            Ok((generation, notices)) => {
+                for notice in notices {
+                    tracing::warn!("{notice}");
+                }
+                tracing::info!(skills = generation.len(), "loaded {}", self.describe());
+                self.current.store(Some(Arc::new(generation)));
+                check.loaded = Some(state);
+                check.failure = None;
+            }
+            Err(error) => check.fail(Some(state), format!("{}: {error}", self.describe())),
+        }
+    }
+
+    /// Asks the source, on a thread of its own where that may take long. A
+    /// panic in it is a failure like any other.
+    async fn ask<T: Send + 'static>(&self, question: fn(&dyn Source) -> Result<T, Error>) -> Result<T, Error> {
+        let source = Arc::clone(&self.source);
+        let asked = move || catch_unwind(AssertUnwindSafe(|| question(&*source)));
+        let answer = if self.mode.is_slow() { tokio::task::spawn_blocking(asked).await.unwrap_or_else(|gone| Ok(Err(Error::Source(gone.to_string())))) } else { asked() };
+        answer.unwrap_or_else(|_| Err(Error::Source("reading the skills failed unexpectedly; what happened stands above".to_owned())))
+    }
+}
+
+impl Generation {
+    fn new(bundle: Bundle, bases: Vec<Option<PathBuf>>) -> Result<Self, Error> {
+        // A bundle whose index cannot be looked into must not replace one that can.
+        bundle.catalog()?;
+        Ok(Self { bundle, bases, roster: OnceLock::new() })
+    }
+
+    /// The questions that these skills answer.
+    pub(crate) fn catalog(&self) -> Result<Catalog<'_>, skillbundle_format::Error> {
+        self.bundle.catalog()
+    }
+
+    /// The directory of a root, where a client can look into it.
+    pub(crate) fn base(&self, root: u32) -> Option<&PathBuf> {
+        self.bases.get(root as usize)?.as_ref()
+    }
+
+    /// The number of skills.
+    pub(crate) fn len(&self) -> usize {
+        self.bundle.catalog().map_or(0, |catalog| catalog.len())
+    }
+}
+
+impl Check {
+    fn gave_up_on(&self, state: u64) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.state == Some(state) && failure.at.elapsed() < RETRY)
+    }
+
+    fn fail(&mut self, state: Option<u64>, reason: String) {
+        let at = Instant::now();
+        let known = self.failure.take().filter(|last| last.reason == reason && last.reported.elapsed() < REPORT);
+        if known.is_none() {
+            tracing::error!("{reason}{}", if self.loaded.is_some() { "; the skills loaded before are still served" } else { "" });
+        }
+        let reported = known.map_or(at, |last| last.reported);
+        self.failure = Some(Failure { state, at, reported, reason });
+    }
+
+    fn reason(&self) -> String {
+        self.failure.as_ref().map_or_else(String::new, |failure| failure.reason.clone())
+    }
+}
+
+/// Takes the mark of a refresh away, however it ends.
+struct Reset<'a>(&'a AtomicBool);
+
+impl Drop for Reset<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,161 @@
+//! What the protocol asks of the server, answered over the library: who we
+//! are, which tools there are, and each call, from one generation. One file
+//! per tool below `mcp/`; how messages travel is `transport`'s business.
+
+mod arguments;
+mod reply;
+mod roster;
+mod tools;
+
+mod get_asset;
+mod get_skill;
+mod list_skills;
+mod refresh_skills;
+mod skill;
+mod skills_list;
+mod skills_search;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use crate::Options;
+use crate::library::{Generation, Library};
+use crate::source::Mode;
+use arguments::Arguments;
+use reply::{Refusal, Reply};
+use tools::{Run, Tool};
+
+pub(crate) use roster::Roster;
+
+/// How long a client may keep what an embedded bundle answered. It cannot
+/// change while the process lives; an hour bounds what is seen after an update.
+const EMBEDDED_TTL_MS: u64 = 60 * 60 * 1000;
+
+/// Answers the requests of one session.
+pub(crate) struct Server {
+    library: Library,
+    options: Options,
+}
+
+/// One call of a tool that asks the skills.
+pub(crate) struct Asked<'a> {
+    /// The skills to answer from.
+    generation: &'a Generation,
+    /// What was given with the call.
+    arguments: Arguments<'a>,
+    /// What the operator wants.
+    options: &'a Options,
+}
+
+impl Server {
+    pub(crate) fn new(library: Library, options: Options) -> Self {
+        Self { library, options }
+    }
+
+    fn identity() -> Implementation {
+        Implementation::new("skillbundle", env!("CARGO_PKG_VERSION"))
+            .with_title("Skills")
+            .with_description("Serves agent skills: instructions and files for particular tasks")
+    }
+
+    /// How to use the tools, for a model that sees little else at first.
+    fn instructions(&self) -> String {
+        let [list, search] = [&tools::SKILLS_LIST, &tools::SKILLS_SEARCH].map(|tool| tool.name(&self.options));
+        format!(
+            "This server holds skills: instructions, scripts and files written for particular tasks. \
+             Before working on a task, look for a skill and follow it.\n\
+             1. Find: `{search}` with words of the task, or `get_skill` with a description of it; \
+             `{list}` and `list_skills` show everything there is.\n\
+             2. Load: `skill` with the name. The text names further files of the skill.\n\
+             3. Fetch: `get_asset` with the skill's path and the file's, when the text asks for that file.\n\
+             Skills are read anew before every call; `refresh_skills` is for a forced reload."
+        )
+    }
+
+    /// How long, and for whom, a client may keep what it is told.
+    fn caching(&self) -> (u64, CacheScope) {
+        match self.library.mode() {
+            Mode::Embedded => (EMBEDDED_TTL_MS, CacheScope::Public),
+            Mode::Archive | Mode::Local => (0, CacheScope::Private),
+        }
+    }
+
+    async fn run(&self, tool: &Tool, arguments: &JsonObject) -> Result<Reply, ErrorData> {
+        let arguments = Arguments::new(arguments);
+        let ask = match tool.run {
+            Run::Ask(ask) => ask,
+            Run::Refresh => return Ok(refresh_skills::run(&self.library, &arguments).await.unwrap_or_else(Reply::from)),
+        };
+        let generation = match self.library.current().await {
+            Ok(generation) => generation,
+            Err(unavailable) => return Ok(Refusal::Unavailable(unavailable.0).into()),
+        };
+        let asked = Asked { generation: &generation, arguments, options: &self.options };
+        // A fault in one call must not end the others. What happened is on
+        // stderr by the panic hook; the client gets no text of ours.
+        catch_unwind(AssertUnwindSafe(|| ask(&asked)))
+            .map(|answer| answer.unwrap_or_else(Reply::from))
+            .map_err(|_| ErrorData::internal_error("the tool failed unexpectedly; other calls still work", None))
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+            .with_server_info(Self::identity())
+            .with_instructions(self.instructions())
+    }
+
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let (ttl_ms, scope) = self.caching();
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(ttl_ms).with_cache_scope(scope))
+    }
+
+    async fn list_tools(&self, params: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+        if params.is_some_and(|params| params.cursor.is_some()) {
+            return Err(ErrorData::invalid_params("unknown cursor: all tools are on the first page", None));
+        }
+        let generation = self.library.current().await.ok();
+        let described = catch_unwind(AssertUnwindSafe(|| tools::all(generation.as_deref(), &self.options)));
+        let tools = described.map_err(|_| ErrorData::internal_error("the tools could not be described", None))?;
+        let (ttl_ms, scope) = self.caching();
+        let mut result = ListToolsResult::with_all_items(tools).with_ttl_ms(ttl_ms).with_cache_scope(scope);
+        if !is_modern(&context) {
+            // Fields of 2026-07-28 that older clients were never told of.
+            (result.ttl_ms, result.cache_scope) = (None, None);
+        }
+        Ok(result)
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let tool = tools::find(&request.name).ok_or_else(|| unknown_tool(&request.name, &self.options))?;
+        let reply = self.run(tool, &request.arguments.unwrap_or_default()).await?;
+        let mut result = reply.into_result();
+        if is_modern(&context) {
+            reply::sign(&mut result, Self::identity());
+        }
+        Ok(result.into())
+    }
+
+    async fn on_custom_request(&self, request: CustomRequest, _context: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        let message = format!("method \"{}\" is not known here, or needs a capability that this server does not declare", reply::shortened(&request.method));
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
+    }
+}
+
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+fn unknown_tool(name: &str, options: &Options) -> ErrorData {
+    let known: Vec<_> = tools::TOOLS.iter().map(|tool| tool.name(options)).collect();
+    ErrorData::invalid_params(format!("unknown tool \"{}\"; this server has {}", reply::shortened(name), known.join(", ")), None)
+}

@@ -1,0 +1,98 @@
+//! The arguments of a tool call, read strictly: each refusal names the
+//! argument, what was expected and what was found. The schemas in the tools'
+//! files say the same to the client.
+
+use std::ops::RangeInclusive;
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use super::reply::{Refusal, shortened};
+
+/// What was given with a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Arguments<'a>(&'a JsonObject);
+
+impl<'a> Arguments<'a> {
+    pub(crate) fn new(given: &'a JsonObject) -> Self {
+        Self(given)
+    }
+
+    /// Refuses every argument but these.
+    pub(crate) fn only(self, known: &'static [&'static str]) -> Result<Self, Refusal> {
+        match self.0.keys().find(|key| !known.contains(&key.as_str())) {
+            Some(argument) => Err(Refusal::UnknownArgument { argument: shortened(argument), known }),
+            None => Ok(self),
+        }
+    }
+
+    /// A text that must be there and say something.
+    pub(crate) fn text(self, argument: &'static str) -> Result<&'a str, Refusal> {
+        match self.0.get(argument) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Ok(text),
+            Some(Value::String(_)) => Err(wrong(argument, "a text that is not empty", "an empty one")),
+            found => Err(wrong(argument, "a text", kind(found))),
+        }
+    }
+
+    /// A text that may be left out.
+    pub(crate) fn optional_text(self, argument: &'static str) -> Result<Option<&'a str>, Refusal> {
+        match self.given(argument) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            found => Err(wrong(argument, "a text", kind(found))),
+        }
+    }
+
+    /// A flag, false where it is left out.
+    pub(crate) fn flag(self, argument: &'static str) -> Result<bool, Refusal> {
+        match self.given(argument) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            found => Err(wrong(argument, "true or false", kind(found))),
+        }
+    }
+
+    /// A whole number in a range, with a value where it is left out.
+    pub(crate) fn integer(self, argument: &'static str, range: RangeInclusive<u32>, default: u32) -> Result<u32, Refusal> {
+        let expected = || format!("a whole number from {} to {}", range.start(), range.end());
+        match self.given(argument) {
+            None => Ok(default),
+            Some(Value::Number(number)) => {
+                let whole = number.as_u64().or_else(|| number.as_f64().and_then(whole));
+                let value = whole.and_then(|whole| u32::try_from(whole).ok()).filter(|value| range.contains(value));
+                value.ok_or_else(|| wrong(argument, expected(), number.to_string()))
+            }
+            found => Err(wrong(argument, expected(), kind(found))),
+        }
+    }
+
+    /// An argument that may be left out: clients made from typed optionals
+    /// send null for that.
+    fn given(self, argument: &str) -> Option<&'a Value> {
+        self.0.get(argument).filter(|value| !value.is_null())
+    }
+}
+
+fn wrong(argument: &'static str, expected: impl Into<String>, found: impl Into<String>) -> Refusal {
+    Refusal::WrongArgument { argument, expected: expected.into(), found: found.into() }
+}
+
+/// `10.0` is a whole number to JSON Schema.
+fn whole(number: f64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number from 0 to 2^32")]
+    let whole = number as u64;
+    (number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)).then_some(whole)
+}
+
+fn kind(value: Option<&Value>) -> &'static str {
+    match value {
+        None => "nothing",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "true or false",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::String(_)) => "a text",
+        Some(Value::Array(_)) => "a list",
+        Some(Value::Object(_)) => "an object",
+    }
+}

@@ -1,0 +1,105 @@
+//! `get_asset` (spec 3 §8.3): one file of a skill or of what it inherits from.
+//! Bytes go out as they are: as text where that changes none of them, else in
+//! base64. Paths are looked up among the skill's files and nowhere else.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use skillbundle_format::{Catalog, Error, File, Role, Skill};
+
+use super::Asked;
+use super::reply::{Refusal, Reply, shortened};
+
+pub(crate) const INPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "skill_path": { "type": "string", "minLength": 1, "description": "Path of the skill, such as ui/react/auth" },
+    "file": { "type": "string", "minLength": 1, "description": "File as the skill names it, such as assets/form.html" }
+  },
+  "required": ["skill_path", "file"],
+  "additionalProperties": false
+}"#;
+
+pub(crate) const OUTPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "skill_path": { "type": "string" },
+    "file": { "type": "string" },
+    "content": { "type": "string", "description": "The file, if it is text" },
+    "content_base64": { "type": "string", "description": "The file, if it is not" },
+    "size_bytes": { "type": "integer" },
+    "type": { "type": "string" },
+    "mime_type": { "type": "string" },
+    "resolved_from": { "type": "string", "description": "The parent skill that the file is inherited from" },
+    "error": { "type": "string" }
+  }
+}"#;
+
+pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
+    let arguments = asked.arguments.only(&["skill_path", "file"])?;
+    let (path, name) = (arguments.text("skill_path")?, arguments.text("file")?);
+    let catalog = asked.generation.catalog()?;
+    let skill = skill(catalog, path)?.ok_or_else(|| Refusal::NoSkill(shortened(path)))?;
+    if leads_outside(name) {
+        return Err(Refusal::Traversal(shortened(name)));
+    }
+    let found = skill.find_file(name.strip_prefix("./").unwrap_or(name))?;
+    let (file, from) = found.ok_or_else(|| Refusal::NoFile { skill: skill.path.to_owned(), file: shortened(name) })?;
+    let mut answer = read(&file, &skill, from.as_ref(), catalog.settings()?.asset_max_bytes)?;
+    if let Some(from) = from {
+        answer["resolved_from"] = json!(from.path);
+    }
+    Ok(Reply::json(answer))
+}
+
+/// By path, and by name for those who have only loaded it by that.
+fn skill<'a>(catalog: Catalog<'a>, path: &str) -> Result<Option<Skill<'a>>, Error> {
+    match catalog.by_path(path.trim().trim_matches('/'))? {
+        None => catalog.by_name(path),
+        found => Ok(found),
+    }
+}
+
+/// Whether a file name tries to leave the skill (spec 3 §12.1). No such name
+/// could be found anyway; the caller should know why.
+fn leads_outside(name: &str) -> bool {
+    let drive = name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic();
+    drive || name.starts_with('/') || name.contains(['\\', '\0']) || name.split('/').any(|part| part == "..")
+}
+
+fn read(file: &File<'_>, skill: &Skill<'_>, from: Option<&Skill<'_>>, limit: u64) -> Result<Value, Refusal> {
+    let missing = || Refusal::MissingFile { skill: from.unwrap_or(skill).path.to_owned(), file: file.path.to_owned() };
+    let size = file.size.ok_or_else(missing)?;
+    if size > limit {
+        return Err(Refusal::TooLarge { file: file.path.to_owned(), size, limit });
+    }
+    let bytes = file.bytes()?.ok_or_else(missing)?;
+    let kind = if file.role == Role::Script { "script" } else { file.kind };
+    let text = std::str::from_utf8(&bytes).ok().filter(|_| file.is_text && !file.is_binary);
+    Ok(match text {
+        Some(text) => json!({ "skill_path": skill.path, "file": file.path, "content": text, "size_bytes": size, "type": kind }),
+        None => json!({
+            "skill_path": skill.path,
+            "file": file.path,
+            "content_base64": STANDARD.encode(&bytes),
+            "size_bytes": size,
+            "type": kind,
+            "mime_type": file.mime,
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_outside_are_told_apart() {
+        for name in ["../x", "a/../x", "..", "a/..", "/etc/passwd", "a\\b", "..\\x", "C:\\x", "c:x", "a\0b", "//host/x"] {
+            assert!(leads_outside(name), "{name:?}");
+        }
+        for name in ["a", "a/b.txt", "..a", "a..b", "a/...", ".hidden", "./a", "%2e%2e/x", "1:x", "ü:x"] {
+            assert!(!leads_outside(name), "{name:?}");
+        }
+    }
+}

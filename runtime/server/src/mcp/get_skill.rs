@@ -1,0 +1,134 @@
+//! `get_skill` (spec 3 §8.1): the skill whose keywords fit a task, with its
+//! inherited text, or the candidates where several fit about as well.
+
+use serde_json::{Value, json};
+use skillbundle_format::{Error, File, Match, Role, Skill};
+
+use super::Asked;
+use super::reply::{Refusal, Reply};
+
+pub(crate) const INPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "context": { "type": "string", "minLength": 1, "description": "The task in words, such as: react login component" }
+  },
+  "required": ["context"],
+  "additionalProperties": false
+}"#;
+
+pub(crate) const OUTPUT: &str = r#"{
+  "type": "object",
+  "description": "One skill, or ambiguous with candidates, or no_match",
+  "properties": {
+    "skill_path": { "type": "string" },
+    "score": { "type": "number" },
+    "matched_keywords": { "type": "array", "items": { "type": "string" } },
+    "content": { "type": "string" },
+    "assets": { "type": "array", "items": { "type": "object" } },
+    "scripts": { "type": "array", "items": { "type": "object" } },
+    "inherited_assets": { "type": "array", "items": { "type": "object" } },
+    "inherited_scripts": { "type": "array", "items": { "type": "object" } },
+    "ambiguous": { "type": "boolean" },
+    "candidates": { "type": "array", "items": { "type": "object" } },
+    "no_match": { "type": "boolean" },
+    "message": { "type": "string" },
+    "error": { "type": "string" }
+  }
+}"#;
+
+pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
+    let context = asked.arguments.only(&["context"])?.text("context")?;
+    let catalog = asked.generation.catalog()?;
+    let settings = catalog.settings()?;
+    let matches = catalog.match_keywords(context)?;
+    let answer = match matches.as_slice() {
+        [] => json!({ "no_match": true, "message": "No skill matches the given context." }),
+        [first, second, ..] if first.score - second.score < settings.ambiguity_threshold => {
+            // Two at least: one alone would be no choice.
+            let named = usize::try_from(settings.max_results).unwrap_or(usize::MAX).max(2);
+            json!({
+                "ambiguous": true,
+                "candidates": matches.iter().take(named).map(candidate).collect::<Vec<_>>(),
+                "message": "Multiple skills match. Specify your need or pick a skill_path.",
+            })
+        }
+        [best, ..] => resolved(best)?,
+    };
+    Ok(Reply::json(answer))
+}
+
+fn candidate(found: &Match<'_>) -> Value {
+    json!({
+        "skill_path": found.skill.path,
+        "score": rounded(found.score),
+        "description": found.skill.description,
+        "matched_keywords": found.matched_keywords,
+    })
+}
+
+fn resolved(found: &Match<'_>) -> Result<Value, Error> {
+    let skill = &found.skill;
+    let own = skill.files()?;
+    let inherited = if skill.inherit { skill.inherited_files()? } else { Vec::new() };
+    let own = |pick: Pick| own.iter().filter_map(|file| pick(file, None)).collect::<Result<Vec<_>, _>>();
+    let inherited = |pick: Pick| inherited.iter().filter_map(|(file, from)| pick(file, Some(from))).collect::<Result<Vec<_>, _>>();
+    Ok(json!({
+        "skill_path": skill.path,
+        "score": rounded(found.score),
+        "matched_keywords": found.matched_keywords,
+        "content": skill.content()?,
+        "assets": own(asset)?,
+        "scripts": own(script)?,
+        "inherited_assets": inherited(asset)?,
+        "inherited_scripts": inherited(script)?,
+    }))
+}
+
+type Pick = fn(&File<'_>, Option<&Skill<'_>>) -> Option<Result<Value, Error>>;
+
+/// A file that is no script: of a folder-dialect skill, every undeclared one.
+fn asset(file: &File<'_>, from: Option<&Skill<'_>>) -> Option<Result<Value, Error>> {
+    let asset = || Ok(with_origin(json!({ "file": file.path, "description": file.description, "type": file.kind }), from));
+    (file.role != Role::Script).then(asset)
+}
+
+fn script(file: &File<'_>, from: Option<&Skill<'_>>) -> Option<Result<Value, Error>> {
+    let script = || {
+        let args = file.args()?;
+        let args = args.iter().map(|arg| json!({ "name": arg.name, "description": arg.description, "required": arg.required }));
+        let script = json!({
+            "file": file.path,
+            "description": file.description,
+            "execution": file.execution.as_str(),
+            "args": args.collect::<Vec<_>>(),
+        });
+        Ok(with_origin(script, from))
+    };
+    (file.role == Role::Script).then(script)
+}
+
+fn with_origin(mut file: Value, from: Option<&Skill<'_>>) -> Value {
+    if let Some(from) = from {
+        file["from"] = json!(from.path);
+    }
+    file
+}
+
+/// To six decimals: below every difference that means something (a priority
+/// step is a thousandth), above the noise of binary fractions, so that 0.1 +
+/// 0.2 reads 0.3.
+fn rounded(score: f64) -> f64 {
+    (score * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_read_like_decimal_fractions() {
+        for (score, expected) in [(0.1 + 0.2, "0.3"), (2.0 / 3.0, "0.666667"), (0.875, "0.875"), (1.0 + 5.0 * 0.001, "1.005"), (1.0, "1.0")] {
+            assert_eq!(json!(rounded(score)).to_string(), expected);
+        }
+    }
+}

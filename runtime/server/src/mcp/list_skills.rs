@@ -1,0 +1,147 @@
+//! `list_skills` (spec 3 §8.2): the skills as a tree, parents above what
+//! inherits from them, or one branch of it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use skillbundle_format::{Dialect, Error, Role, Skill};
+
+use super::Asked;
+use super::reply::{Refusal, Reply, shortened};
+
+pub(crate) const INPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "path": { "type": "string", "description": "Only this branch, such as \"ui\" or \"api/_index\"" }
+  },
+  "additionalProperties": false
+}"#;
+
+pub(crate) const OUTPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "tree": {
+      "type": "object",
+      "description": "A node with name, path, description, keywords, assetCount, scriptCount and children, which are nodes. A path that is empty is no skill but what holds several.",
+      "properties": {
+        "name": { "type": "string" },
+        "path": { "type": "string" },
+        "description": { "type": "string" },
+        "keywords": { "type": "array", "items": { "type": "string" } },
+        "assetCount": { "type": "integer" },
+        "scriptCount": { "type": "integer" },
+        "children": { "type": "array", "items": { "type": "object" } }
+      }
+    },
+    "error": { "type": "string" }
+  }
+}"#;
+
+pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
+    let typed = asked.arguments.only(&["path"])?.optional_text("path")?.unwrap_or_default();
+    let branch = branch(typed);
+    let mut inside = BTreeMap::new();
+    for skill in asked.generation.catalog()?.skills() {
+        let skill = skill?;
+        if holds(branch, skill.path) {
+            inside.insert(skill.id, skill);
+        }
+    }
+    if inside.is_empty() && !branch.is_empty() {
+        return Err(Refusal::NoTree(shortened(typed)));
+    }
+    Ok(Reply::json(json!({ "tree": tree(branch, &inside)? })))
+}
+
+/// The directory that a typed path means: `ui`, `ui/` and `ui/_index` are one.
+fn branch(typed: &str) -> &str {
+    let path = typed.trim().trim_matches('/');
+    match path.strip_suffix("_index") {
+        _ if path == "_root" => "",
+        Some(directory) if directory.is_empty() || directory.ends_with('/') => directory.trim_end_matches('/'),
+        _ => path,
+    }
+}
+
+fn holds(branch: &str, path: &str) -> bool {
+    branch.is_empty() || path.strip_prefix(branch).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The one skill above all others, or a node of no skill where there are several.
+fn tree(branch: &str, inside: &BTreeMap<u32, Skill<'_>>) -> Result<Value, Error> {
+    let mut children: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
+    for skill in inside.values() {
+        let parent = skill.parent()?.map(|parent| parent.id).filter(|parent| inside.contains_key(parent));
+        children.entry(parent).or_default().push(skill.id);
+    }
+    let mut tops = nodes(None, inside, &children, 0)?;
+    if tops.len() == 1 {
+        return Ok(tops.remove(0));
+    }
+    let name = branch.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("root");
+    Ok(json!({ "name": name, "path": "", "description": "", "keywords": [], "assetCount": 0, "scriptCount": 0, "children": tops }))
+}
+
+fn nodes(parent: Option<u32>, inside: &BTreeMap<u32, Skill<'_>>, children: &BTreeMap<Option<u32>, Vec<u32>>, depth: u32) -> Result<Vec<Value>, Error> {
+    /// Deeper than any path; a damaged bundle could hold a circle.
+    const DEEPEST: u32 = 64;
+    let ids = children.get(&parent).filter(|_| depth < DEEPEST);
+    ids.into_iter().flatten().map(|id| node(&inside[id], nodes(Some(*id), inside, children, depth + 1)?)).collect()
+}
+
+fn node(skill: &Skill<'_>, children: Vec<Value>) -> Result<Value, Error> {
+    let files = skill.files()?;
+    let scripts = files.iter().filter(|file| file.role == Role::Script).count();
+    Ok(json!({
+        "name": name(skill),
+        "path": skill.path,
+        "description": skill.description,
+        "keywords": skill.keywords()?,
+        "assetCount": files.len() - scripts,
+        "scriptCount": scripts,
+        "children": children,
+    }))
+}
+
+/// In a tree the place says what a skill is called: `ui/react/_index` is
+/// `react`, and the top is `root`.
+fn name<'a>(skill: &Skill<'a>) -> &'a str {
+    if skill.dialect == Dialect::Folder {
+        return skill.name;
+    }
+    match (skill.path, skill.path.strip_suffix("/_index")) {
+        ("_root", _) => "root",
+        (_, Some(directory)) => directory.rsplit('/').next().unwrap_or(directory),
+        _ => skill.install_name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_is_named_in_several_ways() {
+        for (typed, expected) in [
+            ("", ""),
+            ("/", ""),
+            ("_root", ""),
+            ("_index", ""),
+            ("ui", "ui"),
+            (" ui/ ", "ui"),
+            ("ui/_index", "ui"),
+            ("ui/react/_index", "ui/react"),
+            ("ui/my_index", "ui/my_index"),
+            ("ui/react/auth", "ui/react/auth"),
+        ] {
+            assert_eq!(branch(typed), expected, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_branch_holds_whole_segments() {
+        for (branch, path, expected) in [("ui", "ui/a", true), ("ui", "ui", true), ("ui", "uix", false), ("ui", "a/ui", false), ("", "x", true)] {
+            assert_eq!(holds(branch, path), expected, "{branch} {path}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What a tool answers, and what it refuses with: one variant per line of the
+//! specs' error tables, turned into wire JSON here and nowhere else.
+
+use rmcp::model::{CallToolResult, ContentBlock, Implementation};
+use serde_json::{Value, json};
+
+/// The member of `_meta` that 2026-07-28 wants in results.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// Most characters of a client's own words that an answer gives back.
+const ECHO: usize = 200;
+
+/// The answer to a tool call.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    text: String,
+    structured: Value,
+    is_error: bool,
+}
+
+/// Why a call cannot be answered as it stands. The client sees the text.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("invalid argument `{argument}`: expected {expected}, found {found}")]
+    WrongArgument { argument: &'static str, expected: String, found: String },
+    #[error("unknown argument `{argument}`: {}", Known(.known))]
+    UnknownArgument { argument: String, known: &'static [&'static str] },
+    #[error("skill not found: {0}; list_skills shows the paths there are")]
+    NoSkill(String),
+    #[error("no skills below {0}; list_skills without a path shows everything")]
+    NoTree(String),
+    #[error("path traversal is not allowed: {0}; name a file relative to the skill's own directory, such as assets/form.html")]
+    Traversal(String),
+    #[error("asset not found: {file} in {skill} and its parents; `skill` and `get_skill` list the files there are")]
+    NoFile { skill: String, file: String },
+    #[error("asset declared but missing: {file} is declared by {skill}, but was not there when the skills were read")]
+    MissingFile { skill: String, file: String },
+    #[error("asset too large: {file} has {size} bytes, the limit is {limit} bytes (assets.max_size_bytes)")]
+    TooLarge { file: String, size: u64, limit: u64 },
+    #[error("the skills cannot be read: {0}")]
+    Unavailable(String),
+    #[error("the skills cannot be read: {0}")]
+    Damaged(#[from] skillbundle_format::Error),
+}
+
+struct Known<'a>(&'a [&'static str]);
+
+impl Reply {
+    /// An answer in JSON, as text and as structured content.
+    pub(crate) fn json(structured: Value) -> Self {
+        Self { text: structured.to_string(), structured, is_error: false }
+    }
+
+    /// An answer with a text of its own.
+    pub(crate) fn text(text: String, structured: Value) -> Self {
+        Self { text, structured, is_error: false }
+    }
+
+    /// Marks the answer as one the caller has to do something about.
+    pub(crate) fn as_error(self) -> Self {
+        Self { is_error: true, ..self }
+    }
+
+    pub(crate) fn into_result(self) -> CallToolResult {
+        let mut result = CallToolResult::default();
+        result.content = vec![ContentBlock::text(self.text)];
+        result.structured_content = Some(self.structured);
+        result.is_error = self.is_error.then_some(true);
+        result
+    }
+}
+
+impl Refusal {
+    /// The word that programs can tell it by.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::WrongArgument { .. } | Self::UnknownArgument { .. } => "invalid_argument",
+            Self::NoSkill(_) | Self::NoTree(_) => "skill_not_found",
+            Self::Traversal(_) => "path_traversal",
+            Self::NoFile { .. } => "asset_not_found",
+            Self::MissingFile { .. } => "asset_missing",
+            Self::TooLarge { .. } => "asset_too_large",
+            Self::Unavailable(_) | Self::Damaged(_) => "skills_unavailable",
+        }
+    }
+}
+
+impl From<Refusal> for Reply {
+    fn from(refusal: Refusal) -> Self {
+        let mut structured = json!({ "error": refusal.to_string(), "code": refusal.code() });
+        match &refusal {
+            Refusal::WrongArgument { argument, expected, found } => {
+                structured["argument"] = json!(argument);
+                structured["expected"] = json!(expected);
+                structured["found"] = json!(found);
+            }
+            Refusal::UnknownArgument { argument, .. } => structured["argument"] = json!(argument),
+            Refusal::TooLarge { size, limit, .. } => {
+                structured["size_bytes"] = json!(size);
+                structured["max_size_bytes"] = json!(limit);
+            }
+            _ => {}
+        }
+        Self::json(structured).as_error()
+    }
+}
+
+impl std::fmt::Display for Known<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            [] => f.write_str("this tool takes none"),
+            known => write!(f, "expected {}", known.join(", ")),
+        }
+    }
+}
+
+/// Says in the result which server answered.
+pub(crate) fn sign(result: &mut CallToolResult, identity: Implementation) {
+    if let Ok(identity) = serde_json::to_value(identity) {
+        result.meta.get_or_insert_default().insert(SERVER_INFO.to_owned(), identity);
+    }
+}
+
+/// A client's own words, short enough to be given back.
+pub(crate) fn shortened(words: &str) -> String {
+    match words.char_indices().nth(ECHO) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words.to_owned(),
+    }
+}
+
+/// A digest as it stands on the wire.
+pub(crate) fn digest(bytes: [u8; 32]) -> String {
+    let hex = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    let mut text = String::with_capacity(7 + 64);
+    text.push_str("sha256:");
+    text.extend(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]));
+    text
+}

@@ -1,0 +1,186 @@
+//! `skill` (spec 2): one skill by name, as the text to follow.
+
+use std::path::Path;
+
+use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
+use serde_json::{Map, Value, json};
+
+use super::reply::{Refusal, Reply, digest, shortened};
+use super::roster::Roster;
+use super::Asked;
+use crate::library::Generation;
+
+pub(crate) const INPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "name": { "type": "string", "minLength": 1, "description": "Name of the skill to load (case-insensitive)" }
+  },
+  "required": ["name"],
+  "additionalProperties": false
+}"#;
+
+pub(crate) const OUTPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "name": { "type": "string" },
+    "path": { "type": "string", "description": "Identity of the skill, for get_asset" },
+    "description": { "type": "string" },
+    "location": { "type": "string", "enum": ["project", "global"] },
+    "base_directory": { "type": "string", "description": "Directory that file names in the text are relative to" },
+    "digest": { "type": "string", "description": "SHA-256 of the skill's own Markdown file" },
+    "content": { "type": "string", "description": "The skill's text" },
+    "files": { "type": "array", "items": { "type": "object" }, "description": "Files that get_asset returns" },
+    "error": { "type": "string" },
+    "did_you_mean": { "type": "array", "items": { "type": "string" } }
+  }
+}"#;
+
+/// How many names are offered for one that is not there.
+const SUGGESTIONS: usize = 3;
+
+/// Skills whose names are compared with a mistyped one. More would make a
+/// wrong name the slowest call of all.
+const COMPARED: usize = 10_000;
+
+pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
+    let name = asked.arguments.only(&["name"])?.text("name")?;
+    let catalog = asked.generation.catalog()?;
+    match catalog.by_name(name)? {
+        Some(skill) => Ok(found(&skill, asked.generation)?),
+        None => Ok(not_found(name, catalog, asked)?),
+    }
+}
+
+fn found(skill: &Skill<'_>, generation: &Generation) -> Result<Reply, Error> {
+    let content = match skill.dialect {
+        Dialect::Folder => skill.text()?.into_owned(),
+        // Its own file would be half of what its author means.
+        Dialect::Tree => skill.content()?,
+    };
+    let files = files(skill)?;
+    let base = base_directory(skill, generation, !files.is_empty());
+    let text = format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.name);
+    let structured = json!({
+        "name": skill.name,
+        "path": skill.path,
+        "description": skill.description,
+        "location": skill.scope.as_str(),
+        "base_directory": base,
+        "digest": digest(skill.digest()?),
+        // Some hosts show the model this and not the text.
+        "content": content,
+        "files": files,
+    });
+    Ok(Reply::text(text, structured))
+}
+
+/// What file names are relative to: the directory with `SKILL.md`, or the
+/// resource directory beside a file of a tree. Where nothing lies on disk, an
+/// address that says so.
+fn base_directory(skill: &Skill<'_>, generation: &Generation, has_files: bool) -> String {
+    let Some(base) = generation.base(skill.root) else {
+        return format!("skill://{}", skill.path);
+    };
+    let file = Path::new(skill.file_path);
+    let resources = file.with_extension("");
+    let inside = match skill.dialect {
+        Dialect::Tree if has_files => &resources,
+        Dialect::Tree | Dialect::Folder => file.parent().unwrap_or(Path::new("")),
+    };
+    let directory = inside.components().fold(base.clone(), |directory, part| directory.join(part));
+    directory.display().to_string()
+}
+
+fn files(skill: &Skill<'_>) -> Result<Vec<Value>, Error> {
+    let own = skill.files()?.into_iter().map(|file| described(&file, None));
+    let inherited = if skill.inherit { skill.inherited_files()? } else { Vec::new() };
+    let inherited = inherited.iter().map(|(file, from)| described(file, Some(from)));
+    Ok(own.chain(inherited).collect())
+}
+
+fn described(file: &File<'_>, from: Option<&Skill<'_>>) -> Value {
+    let mut described = Map::new();
+    described.insert("file".to_owned(), json!(file.path));
+    match file.size {
+        Some(size) => described.insert("size".to_owned(), json!(size)),
+        None => described.insert("missing".to_owned(), json!(true)),
+    };
+    described.insert("executable".to_owned(), json!(file.executable));
+    described.insert("mime_type".to_owned(), json!(file.mime));
+    if let Some(from) = from {
+        described.insert("from".to_owned(), json!(from.path));
+    }
+    Value::Object(described)
+}
+
+fn not_found(name: &str, catalog: Catalog<'_>, asked: &Asked<'_>) -> Result<Reply, Error> {
+    let roster = Roster::of(asked.generation, asked.options);
+    let available = if catalog.is_empty() { "(none)".to_owned() } else { roster.lines(catalog, asked.options)? };
+    let name = shortened(name.trim());
+    let text = format!(
+        "Skill '{name}' not found.\n\nAvailable skills:\n{available}\n\nUse the exact skill name (case-insensitive) to load a skill."
+    );
+    let structured = json!({
+        "error": format!("Skill '{name}' not found."),
+        "code": "skill_not_found",
+        "did_you_mean": alike(&name.to_lowercase(), catalog)?,
+    });
+    Ok(Reply::text(text, structured).as_error())
+}
+
+/// Names that are at most two letters away from the one that was asked for,
+/// hold it, or are held by it; the nearest first.
+fn alike<'a>(wanted: &str, catalog: Catalog<'a>) -> Result<Vec<&'a str>, Error> {
+    let wanted: Vec<char> = wanted.chars().collect();
+    let mut near = Vec::new();
+    for skill in catalog.skills().take(COMPARED) {
+        let name = skill?.callable_name()?;
+        let letters: Vec<char> = name.to_lowercase().chars().collect();
+        let away = distance(&wanted, &letters);
+        let holds = |long: &[char], short: &[char]| short.len() > 2 && long.windows(short.len()).any(|part| part == short);
+        if away <= 2 && away < letters.len() {
+            near.push((away, name));
+        } else if holds(&letters, &wanted) || holds(&wanted, &letters) {
+            near.push((3, name));
+        }
+    }
+    near.sort();
+    Ok(near.into_iter().take(SUGGESTIONS).map(|(_, name)| name).collect())
+}
+
+/// Letters to change, add or take away; 3 stands for any number above 2.
+fn distance(from: &[char], to: &[char]) -> usize {
+    const FAR: usize = 3;
+    if from.len().abs_diff(to.len()) >= FAR {
+        return FAR;
+    }
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, letter) in from.iter().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], at + 1);
+        for (other, found) in to.iter().enumerate() {
+            let change = corner + usize::from(letter != found);
+            corner = row[other + 1];
+            row[other + 1] = change.min(corner + 1).min(row[other] + 1);
+        }
+        if row.iter().all(|away| *away >= FAR) {
+            return FAR;
+        }
+    }
+    row[to.len()].min(FAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_letters_up_to_two() {
+        for (from, to, expected) in
+            [("git", "git", 0), ("gti", "git", 2), ("gi", "git", 1), ("gits", "git", 1), ("", "ab", 2), ("pdf", "xlsx", 3), ("", "abcd", 3)]
+        {
+            let letters = |text: &str| text.chars().collect::<Vec<_>>();
+            assert_eq!(distance(&letters(from), &letters(to)), expected, "{from} {to}");
+            assert_eq!(distance(&letters(to), &letters(from)), expected, "{to} {from}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `skills_list` (spec 4, `skills.list`): every skill, or those that hold a
+//! text, with metadata and on demand the body. Also what spec 4's two tools
+//! say about a skill.
+
+use serde_json::{Value, json};
+use skillbundle_format::Skill;
+
+use super::reply::{Refusal, Reply, shortened};
+use super::roster::short;
+use super::Asked;
+
+pub(crate) const INPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "query": { "type": "string", "description": "Optional substring filter applied to install name, meta.name, or description" },
+    "includeBody": { "type": "boolean", "description": "Include the SKILL.md body (minus YAML front-matter) in the structured payload" }
+  },
+  "additionalProperties": false
+}"#;
+
+pub(crate) const OUTPUT: &str = r#"{
+  "type": "object",
+  "properties": {
+    "skills": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "installName": { "type": "string" },
+          "meta": { "type": "object", "properties": { "name": { "type": "string" }, "description": { "type": "string" } } },
+          "skillPath": { "type": "string" },
+          "skillFile": { "type": "string" },
+          "body": { "type": "string" }
+        }
+      }
+    },
+    "error": { "type": "string" }
+  }
+}"#;
+
+pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
+    let arguments = asked.arguments.only(&["query", "includeBody"])?;
+    let typed = arguments.optional_text("query")?.unwrap_or_default().trim();
+    let with_body = arguments.flag("includeBody")?;
+    let wanted = typed.to_lowercase();
+    let (mut skills, mut lines) = (Vec::new(), String::new());
+    for skill in asked.generation.catalog()?.skills() {
+        let skill = skill?;
+        if [skill.install_name(), skill.name, skill.description].iter().any(|text| text.to_lowercase().contains(&wanted)) {
+            let mut entry = entry(&skill);
+            if with_body {
+                entry["body"] = json!(skill.body()?);
+            }
+            skills.push(entry);
+            add_line(&mut lines, skill.callable_name()?, skill.summary, asked.options.list_bytes());
+        }
+    }
+    let text = format!("{}{lines}", counted(skills.len(), typed));
+    Ok(Reply::text(text, json!({ "skills": skills })))
+}
+
+/// What spec 4 says about a skill: places are relative to the skill's root.
+pub(crate) fn entry(skill: &Skill<'_>) -> Value {
+    let directory = skill.file_path.rsplit_once('/').map_or(".", |(directory, _)| directory);
+    json!({
+        "installName": skill.install_name(),
+        "meta": { "name": skill.name, "description": skill.description },
+        "skillPath": directory,
+        "skillFile": skill.file_path,
+    })
+}
+
+/// `1 skill`, `3 skills match "pdf"`.
+pub(crate) fn counted(count: usize, query: &str) -> String {
+    match (count, query) {
+        (1, "") => "1 skill".to_owned(),
+        (1, query) => format!("1 skill matches \"{}\"", shortened(query)),
+        (_, "") => format!("{count} skills"),
+        (_, query) => format!("{count} skills match \"{}\"", shortened(query)),
+    }
+}
+
+/// Adds a line for a person to read, while they are not too many.
+pub(crate) fn add_line(lines: &mut String, name: &str, about: &str, most: usize) {
+    if lines.len() < most {
+        lines.push_str("\n- ");
+        lines.push_str(name);
+        lines.push_str(": ");
+        lines.push_str(&short(about));
+        if lines.len() >= most {
+            lines.push_str("\n- …");
+        }
+    }
+}

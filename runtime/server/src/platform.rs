@@ -1,0 +1,13 @@
+//! The two ends of the wire and the wish to stop, as the system offers them.
+//! On Unix everything is readiness on the one thread; elsewhere a thread reads.
+//! What the bytes mean is `transport`'s business.
+
+#[cfg(any(not(unix), test))]
+mod portable;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub(crate) use portable::*;
+#[cfg(unix)]
+pub(crate) use unix::*;

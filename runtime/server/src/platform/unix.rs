@@ -1,0 +1,190 @@
+//! stdin and stdout on Unix: awaited by readiness, never blocked on where the
+//! system allows it, so that one thread can serve, time out and stop at once.
+//! Pipes, sockets (Node's hosts use these), terminals and files all work.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, OFlags, fstat};
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+use tokio::io::Interest;
+use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Bytes asked for at once. A pipe holds 64 KiB, requests are far smaller.
+const READ: usize = 64 * 1024;
+
+/// Where requests come from.
+pub(crate) struct Input(Watched);
+
+/// Where replies go.
+pub(crate) struct Output {
+    fd: Watched,
+    how: Write,
+}
+
+/// A descriptor that readiness can be awaited on, unless its kind has none.
+enum Watched {
+    Polled(AsyncFd<OwnedFd>),
+    /// A regular file: always ready, and the system offers no readiness for it.
+    Plain(OwnedFd),
+}
+
+/// How to write without waiting for the reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Write {
+    /// An open file description of our own, set not to block.
+    Own,
+    /// A socket: each call can ask not to block.
+    Socket,
+    /// Neither: a call waits until the reader has made room.
+    Waiting,
+}
+
+/// Takes stdin and stdout for the protocol. From here on file descriptor 1
+/// leads to stderr: whatever a dependency or a child prints cannot be taken
+/// for a reply. Must be called inside the runtime.
+pub(crate) fn claim_stdio() -> io::Result<(Input, Output)> {
+    let input = Input::new(rustix::stdio::stdin().try_clone_to_owned()?)?;
+    let output = Output::new(rustix::stdio::stdout())?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok((input, output))
+}
+
+/// Waits until somebody asks the process to stop (SIGTERM, SIGINT).
+pub(crate) async fn asked_to_stop() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+impl Input {
+    pub(crate) fn new(fd: OwnedFd) -> io::Result<Self> {
+        Watched::new(fd, Interest::READABLE).map(Self)
+    }
+
+    /// Appends what has arrived, waiting for the first byte; 0 is the end.
+    /// Dropping the future loses nothing.
+    pub(crate) async fn read(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+        let fd = match &self.0 {
+            Watched::Plain(fd) => return read_some(fd.as_fd(), into),
+            Watched::Polled(fd) => fd,
+        };
+        loop {
+            let mut ready = fd.readable().await?;
+            // Others may hold this description, so it stays a blocking one;
+            // asking first keeps a stale readiness from blocking the thread.
+            if has_bytes(ready.get_inner().as_fd())? {
+                let read = read_some(ready.get_inner().as_fd(), into)?;
+                if read < READ {
+                    ready.clear_ready();
+                }
+                return Ok(read);
+            }
+            ready.clear_ready();
+        }
+    }
+}
+
+impl Output {
+    pub(crate) fn new(fd: BorrowedFd<'_>) -> io::Result<Self> {
+        let kind = FileType::from_raw_mode(fstat(fd)?.st_mode);
+        let own = if kind == FileType::Fifo { reopen(fd) } else { None };
+        let how = match (&own, kind) {
+            (Some(_), _) => Write::Own,
+            (None, FileType::Socket) => Write::Socket,
+            (None, _) => Write::Waiting,
+        };
+        let fd = own.map_or_else(|| fd.try_clone_to_owned(), Ok)?;
+        Ok(Self { fd: Watched::new(fd, Interest::WRITABLE)?, how })
+    }
+
+    /// Writes as much as there is room for; `WouldBlock` where there is none.
+    pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        let fd = self.fd.as_fd();
+        let written = match self.how {
+            Write::Own | Write::Waiting => rustix::io::retry_on_intr(|| rustix::io::write(fd, bytes)),
+            Write::Socket => rustix::io::retry_on_intr(|| rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)),
+        };
+        Ok(written?)
+    }
+
+    /// Makes `attempt` whenever there may be room, until it no longer answers
+    /// `WouldBlock`.
+    pub(crate) async fn when_writable<T>(&self, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        let Watched::Polled(fd) = &self.fd else {
+            return attempt();
+        };
+        loop {
+            let mut ready = fd.writable().await?;
+            if let Ok(result) = ready.try_io(|_| attempt()) {
+                return result;
+            }
+        }
+    }
+
+    /// Waits until the reader is gone; for ever where that cannot be told.
+    pub(crate) async fn reader_gone(&self) {
+        if let Watched::Polled(fd) = &self.fd {
+            while let Ok(mut ready) = fd.ready(Interest::WRITABLE).await {
+                if ready.ready().is_write_closed() {
+                    return;
+                }
+                ready.clear_ready();
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+impl Watched {
+    #[expect(deprecated, reason = "unsound only for types that do not own their descriptor; the successor is an unsafe function")]
+    fn new(fd: OwnedFd, interest: Interest) -> io::Result<Self> {
+        match AsyncFd::try_with_interest(fd, interest).map_err(AsyncFdRegisterError::into_parts) {
+            Ok(polled) => Ok(Self::Polled(polled)),
+            // What epoll says of regular files and /dev/null.
+            Err((fd, error)) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Self::Plain(fd)),
+            Err((_, error)) => Err(error),
+        }
+    }
+
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Polled(fd) => fd.get_ref().as_fd(),
+            Self::Plain(fd) => fd.as_fd(),
+        }
+    }
+}
+
+/// Opens the pipe anew, so that not blocking stays ours alone: the flag
+/// belongs to a description that a parent and other children may share.
+/// Nothing where the system has no such door, or does not let us in.
+fn reopen(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
+    use std::os::fd::AsRawFd;
+    let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
+    let door = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    OpenOptions::new().write(true).custom_flags(flags.cast_signed()).open(door).ok().map(Into::into)
+}
+
+fn has_bytes(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut asked = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+    match poll(&mut asked, Some(&Timespec::default())) {
+        // The end of the stream counts: reading it does not block either.
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read_some(fd: BorrowedFd<'_>, into: &mut Vec<u8>) -> io::Result<usize> {
+    into.reserve(READ);
+    Ok(rustix::io::retry_on_intr(|| rustix::io::read(fd, rustix::buffer::spare_capacity(into)))?)
+}

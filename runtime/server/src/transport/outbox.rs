@@ -1,0 +1,232 @@
+//! What leaves: replies in the order they are ready, written at once where
+//! there is room and kept where there is none. It also knows which requests
+//! have no reply yet, since the two together say when to read on.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::RoleServer;
+use rmcp::model::{ErrorCode, JsonRpcMessage, RequestId};
+use rmcp::service::TxJsonRpcMessage;
+use tokio::sync::Notify;
+
+use super::message::Refused;
+use crate::platform::Output;
+
+/// Capacity that is kept between replies; what a large one took is given back.
+const KEPT: usize = 256 * 1024;
+
+/// How long a client that has closed stdin may take to read the last replies.
+const LAST_FLUSH: Duration = Duration::from_secs(5);
+
+/// Answers without an id that may go out at once, and how many more a second:
+/// the sender cannot tell what they answer, so a flood of them helps nobody,
+/// and one that echoes what it reads would keep a flood going.
+const NAMELESS: f64 = 1024.0;
+const NAMELESS_PER_SECOND: f64 = 100.0;
+
+/// The sending half.
+pub(crate) struct Outbox {
+    output: Output,
+    state: Mutex<State>,
+    /// Told when a request has got its reply, or a write has failed.
+    changed: Notify,
+}
+
+struct State {
+    /// Whole messages; `sent` bytes of them have left.
+    pending: Vec<u8>,
+    sent: usize,
+    in_flight: Vec<RequestId>,
+    /// The reader is gone.
+    broken: bool,
+    nameless: f64,
+    refilled: Instant,
+}
+
+impl Outbox {
+    pub(crate) fn new(output: Output) -> Self {
+        let state = State {
+            pending: Vec::new(),
+            sent: 0,
+            in_flight: Vec::new(),
+            broken: false,
+            nameless: NAMELESS,
+            refilled: Instant::now(),
+        };
+        Self { output, state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    /// Notes that this request needs a reply; false where another one with
+    /// the same id still does.
+    pub(crate) fn expect(&self, id: &RequestId) -> bool {
+        let mut state = self.state();
+        let new = !state.in_flight.contains(id);
+        if new {
+            state.in_flight.push(id.clone());
+        }
+        new
+    }
+
+    /// Notes that this request gets no reply.
+    pub(crate) fn forget(&self, id: &RequestId) {
+        let mut state = self.state();
+        if let Some(at) = state.in_flight.iter().position(|held| held == id) {
+            state.in_flight.swap_remove(at);
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Whether any request has no reply yet.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.state().in_flight.is_empty()
+    }
+
+    /// Sends a message of rmcp.
+    pub(crate) fn send(&self, message: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
+        match message {
+            JsonRpcMessage::Response(response) => self.forget(&response.id),
+            JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.forget(id)),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+        }
+        self.append(|into| serde_json::to_writer(into, message).map_err(io::Error::from))
+    }
+
+    /// Answers a line that is no request.
+    pub(crate) fn refuse(&self, refused: &Refused) {
+        if refused.id.is_none() && !self.state().may_answer_nameless() {
+            return;
+        }
+        let id = refused.id.as_ref().map_or("null", |id| id.as_json());
+        let ErrorCode(code) = refused.code;
+        let message = serde_json::Value::from(refused.message.as_str());
+        let sent = self.append(|into| {
+            use io::Write;
+            write!(into, r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#)
+        });
+        if let Err(error) = sent {
+            tracing::debug!("cannot answer a broken line: {error}");
+        }
+    }
+
+    /// Waits until fewer than `most` requests are without a reply.
+    pub(crate) async fn fewer_than(&self, most: usize) {
+        loop {
+            let changed = self.changed.notified();
+            if self.state().in_flight.len() < most {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until everything has left, or nothing more can.
+    pub(crate) async fn flushed(&self) {
+        if self.is_flushed() {
+            return;
+        }
+        let flushed = self.output.when_writable(|| self.state().flush(&self.output)).await;
+        if let Err(error) = flushed {
+            self.give_up(&error);
+        }
+    }
+
+    /// The same, but not for ever: the client may have stopped reading.
+    pub(crate) async fn last_flush(&self) {
+        if tokio::time::timeout(LAST_FLUSH, self.flushed()).await.is_err() {
+            tracing::warn!("the client has closed stdin and reads no replies; some of them are lost");
+        }
+    }
+
+    /// Waits until the reader of our replies is gone.
+    pub(crate) async fn reader_gone(&self) {
+        let broken = async {
+            loop {
+                let changed = self.changed.notified();
+                if self.state().broken {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        tokio::select! {
+            () = broken => {}
+            () = self.output.reader_gone() => {}
+        }
+    }
+
+    fn append(&self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+        let mut state = self.state();
+        if state.broken {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let begin = state.pending.len();
+        if let Err(error) = write(&mut state.pending) {
+            state.pending.truncate(begin);
+            return Err(error);
+        }
+        state.pending.push(b'\n');
+        // What already waits for room must leave first, and is being seen to.
+        if begin > state.sent {
+            return Ok(());
+        }
+        match state.flush(&self.output) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                drop(state);
+                self.give_up(&error);
+                Err(error)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn give_up(&self, error: &io::Error) {
+        tracing::debug!("cannot write stdout: {error}");
+        let mut state = self.state();
+        state.broken = true;
+        state.pending = Vec::new();
+        state.sent = 0;
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    fn is_flushed(&self) -> bool {
+        let state = self.state();
+        state.sent == state.pending.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Writes until everything has left; `WouldBlock` where there is no room.
+    fn flush(&mut self, output: &Output) -> io::Result<()> {
+        while self.sent < self.pending.len() {
+            match output.write_now(&self.pending[self.sent..])? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                written => self.sent += written,
+            }
+        }
+        self.sent = 0;
+        self.pending.clear();
+        if self.pending.capacity() > KEPT {
+            self.pending = Vec::new();
+        }
+        Ok(())
+    }
+
+    fn may_answer_nameless(&mut self) -> bool {
+        let now = Instant::now();
+        let since = now.duration_since(self.refilled).as_secs_f64();
+        self.nameless = (self.nameless + since * NAMELESS_PER_SECOND).min(NAMELESS);
+        self.refilled = now;
+        let may = self.nameless >= 1.0;
+        if may {
+            self.nameless -= 1.0;
+        }
+        may
+    }
+}
