@@ -1,0 +1,172 @@
+//! The folder dialect (specs 1, 2, 4): a directory with a `SKILL.md` that has
+//! a name and a description. Every file below it belongs to it.
+
+use skillbundle_format::{Dialect, SkillEntry};
+use unicode_normalization::UnicodeNormalization;
+
+use super::read::Source;
+use super::{Content, Draft, file_name, references};
+use crate::assets;
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::frontmatter::Fields;
+
+/// Reads a `SKILL.md`. Without a name or a description there is no skill.
+pub(super) fn read(
+    source: &Source<'_>,
+    directory: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Option<Draft> {
+    let document = source.document;
+    let fields = document.fields();
+    if !document.has_frontmatter() {
+        let message = "this skill is not served: frontmatter with `name` and `description` was expected at the top, and the file has none";
+        let finding = document
+            .finding(Code::MissingFrontmatter, message)
+            .at(document.top());
+        let name = folder_name(source, directory);
+        out.push(finding.help(format!(
+            "begin the file with `---`, `name: {name}`, `description: …`, `---`, each on its own line"
+        )));
+        return None;
+    }
+    let name = required(source, &fields, "name", out);
+    let description = required(source, &fields, "description", out);
+    let (name, description) = (one_line(&name?), description?);
+    let name_span = fields.value_span("name");
+    compare_names(source, directory, &name, name_span, out);
+    references::check(source, directory, out);
+    let declared = assets::declared(source.document, out);
+    let path = if directory.is_empty() {
+        path_of_name(&name)
+    } else {
+        directory.to_owned()
+    };
+    let entry = SkillEntry {
+        path,
+        name,
+        description,
+        dialect: Dialect::Folder,
+        keywords: fields.list("keywords", out).unwrap_or_default(),
+        ..super::tree::common(source, &fields, out)
+    };
+    Some(Draft {
+        entry,
+        shown: source.shown.to_owned(),
+        name_span,
+        content: Content::Directory(directory.to_owned(), declared),
+        in_dot_folder: super::in_dot_folder(&source.entry.path),
+    })
+}
+
+/// A text that must be there and not be blank.
+fn required(
+    source: &Source<'_>,
+    fields: &Fields<'_>,
+    key: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Option<String> {
+    let text = fields.text(key, out).filter(|text| !text.trim().is_empty());
+    if text.is_none() {
+        out.push(super::tree::missing(source, fields, key));
+    }
+    text
+}
+
+/// Blanks around a name do not count, and a name has one line.
+fn one_line(name: &str) -> String {
+    match name.trim() {
+        name if name.chars().any(char::is_control) => name
+            .split(|it: char| it.is_control() || it == ' ')
+            .filter(|it| !it.is_empty())
+            .collect::<Vec<_>>()
+            .join(" "),
+        name => name.to_owned(),
+    }
+}
+
+/// The path of a root that is itself a skill: its name with letters, digits
+/// and `-`, `_`, `.`. The directory's name would change from clone to clone.
+fn path_of_name(name: &str) -> String {
+    let mut path = String::new();
+    for letter in name.to_lowercase().chars() {
+        match letter {
+            letter if letter.is_alphanumeric() || matches!(letter, '_' | '.') => path.push(letter),
+            _ if path.is_empty() || path.ends_with('-') => {}
+            _ => path.push('-'),
+        }
+    }
+    let path = path.trim_end_matches('-').trim_start_matches('.');
+    if path.is_empty() {
+        "skill".to_owned()
+    } else {
+        path.to_owned()
+    }
+}
+
+/// The last part of the directory's path. For a root it is what its directory
+/// happens to be called here.
+fn folder_name(source: &Source<'_>, directory: &str) -> String {
+    if !directory.is_empty() {
+        return file_name(directory).to_owned();
+    }
+    let real = source.entry.real.parent().and_then(|it| it.file_name());
+    real.map_or_else(
+        || "my-skill".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// Names are compared in NFKC, as the reference validator does: a composed and
+/// a decomposed `é` are the same name.
+fn compare_names(
+    source: &Source<'_>,
+    directory: &str,
+    name: &str,
+    span: Option<Span>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let folder = folder_name(source, directory);
+    if name.nfkc().eq(folder.nfkc()) {
+        return;
+    }
+    let message =
+        format!("the name is `{name}` but the folder is `{folder}`: several hosts want them equal");
+    let finding = Diagnostic::new(Code::NameMismatch, source.shown, message).at(span);
+    let finding = finding.help(format!("name it `{folder}`, or rename the folder"));
+    // A root's directory is often called by whoever cloned it.
+    let severity = if directory.is_empty() {
+        Severity::Info
+    } else {
+        Code::NameMismatch.severity()
+    };
+    out.push(finding.severity(severity));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_root_is_safe() {
+        let cases = [
+            ("in", "in"),
+            ("Tool Kit", "tool-kit"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("a/b\\c", "a-b-c"),
+            ("日本 語", "日本-語"),
+            ("...", "skill"),
+            ("--", "skill"),
+            ("v1.2_x", "v1.2_x"),
+        ];
+        for (name, path) in cases {
+            assert_eq!(path_of_name(name), path, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_one_line() {
+        for (name, expected) in [(" a  b ", "a  b"), ("a\n b\t", "a b"), ("\u{7}x", "x")] {
+            assert_eq!(one_line(name), expected);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Keeps the last good version of a skill whose file is still there and does
+//! not load any more. What was deleted, or is no skill by intent, goes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use skillbundle_format::{Dialect, SkillEntry, SkillSet};
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::dialect::{Content, Draft, Drafts, Layout, in_dot_folder, stem};
+use crate::source::Tree;
+use crate::{Failed, Root, frontmatter, root_entry};
+
+/// Adds drafts for the skills of `previous` that failed now.
+pub(crate) fn keep(
+    tree: &Tree,
+    roots: &[Root],
+    layout: &Layout,
+    drafts: &mut Drafts,
+    previous: &SkillSet,
+    out: &mut Vec<Diagnostic>,
+) {
+    if previous.skills.is_empty() {
+        return;
+    }
+    let mut good = BTreeMap::new();
+    for skill in &previous.skills {
+        let old_root = previous.roots.get(skill.root as usize);
+        let root = (0u32..)
+            .zip(roots)
+            .find(|(_, root)| Some(&root_entry(root)) == old_root);
+        if let Some((root, _)) = root {
+            good.insert((root, skill.file_path.as_str()), skill);
+        }
+    }
+    drafts
+        .failed
+        .extend(unfinished_pages(tree, layout, drafts, &good));
+    for failed in &drafts.failed {
+        if let Some(skill) = good.get(&(failed.root, failed.file_path.as_str())) {
+            let shown = tree.roots[failed.root as usize].shown(&failed.file_path);
+            let message = format!(
+                "the new text does not load, so the last good version of `{}` stays",
+                skill.path
+            );
+            out.push(Diagnostic::new(Code::LastGoodKept, shown.as_str(), message));
+            drafts.drafts.push(draft(skill, failed.root, shown));
+        }
+    }
+}
+
+type Good<'a> = BTreeMap<(u32, &'a str), &'a SkillEntry>;
+
+/// Pages that were skills by their keywords, and now have no frontmatter to
+/// tell by: half written, not taken back.
+fn unfinished_pages(tree: &Tree, layout: &Layout, drafts: &Drafts, good: &Good<'_>) -> Vec<Failed> {
+    let loaded = drafts
+        .drafts
+        .iter()
+        .map(|it| (it.entry.root, it.entry.file_path.as_str()));
+    let failed = drafts
+        .failed
+        .iter()
+        .map(|it| (it.root, it.file_path.as_str()));
+    let known: BTreeSet<(u32, &str)> = loaded.chain(failed).collect();
+    let mut unfinished = Vec::new();
+    for &id in layout.roots.iter().flat_map(|root| &root.pages) {
+        let path = tree.entry(id).path.as_str();
+        let root = u32::try_from(id.root).unwrap_or(u32::MAX);
+        let was_page = good
+            .get(&(root, path))
+            .is_some_and(|it| it.dialect == Dialect::Tree);
+        let Some(bytes) = tree.entry(id).bytes.as_ref().filter(|_| was_page) else {
+            continue;
+        };
+        let (document, _) = frontmatter::parse(path, bytes);
+        let is_whole = document.is_some_and(|it| it.has_frontmatter());
+        if !is_whole && !known.contains(&(root, path)) {
+            let (file_path, path) = (path.to_owned(), stem(path).to_owned());
+            unfinished.push(Failed {
+                root,
+                file_path,
+                path,
+            });
+        }
+    }
+    unfinished
+}
+
+fn draft(skill: &SkillEntry, root: u32, shown: String) -> Draft {
+    let mut entry = skill.clone();
+    let content = Content::Kept(std::mem::take(&mut entry.files));
+    entry.root = root;
+    entry.parent = None;
+    let in_dot_folder = in_dot_folder(&entry.file_path);
+    Draft {
+        entry,
+        shown,
+        name_span: None,
+        content,
+        in_dot_folder,
+    }
+}
