@@ -1,0 +1,66 @@
+//! The English and French words that carry no subject (spec 3 §5.1), as sorted
+//! tables. One rule chose them: function words, and the few verbs that only
+//! wrap a request ("I want help with"). A word that could name a subject stays
+//! out, whatever it means in the other language: `car`, `comment`, `ai`, `es`,
+//! `go`, `create`, `make`, `test`.
+
+/// Dropped wherever they stand as a whole token.
+#[rustfmt::skip]
+pub(super) const STOP_WORDS: &[&str] = &[
+    "a", "about", "aimerais", "alors", "also", "am", "an", "and", "any", "are", "as", "at", "au",
+    "aussi", "aux", "avait", "avec", "avez", "avoir", "avons", "be", "been", "being", "besoin",
+    "both", "but", "by", "can", "cannot", "ce", "ceci", "cela", "ces", "cet", "cette", "chez",
+    "comme", "could", "dans", "de", "des", "devez", "did", "do", "does", "doing", "dois", "doit",
+    "donc", "dont", "du", "each", "elle", "elles", "en", "entre", "est", "est-ce", "et", "eux",
+    "faut", "for", "from", "had", "has", "have", "having", "he", "help", "her", "here", "his",
+    "how", "i", "if", "il", "ils", "in", "into", "is", "it", "its", "je", "just", "la", "le", "les",
+    "leur", "leurs", "lui", "ma", "mais", "may", "me", "merci", "mes", "might", "moi", "mon",
+    "must", "my", "même", "ne", "need", "ni", "no", "nor", "nos", "not", "notre", "nous", "of",
+    "on", "ont", "onto", "or", "other", "ou", "our", "out", "over", "où", "par", "pas", "peut",
+    "peut-être", "peux", "please", "plus", "pour", "pouvez", "puis", "quand", "que", "quel",
+    "quelle", "quelles", "quels", "qui", "quoi", "sa", "sans", "se", "sera", "ses", "shall", "she",
+    "should", "si", "so", "some", "sommes", "son", "sont", "sous", "such", "suis", "sur", "svp",
+    "ta", "te", "tes", "than", "that", "the", "their", "them", "then", "there", "these", "they",
+    "this", "those", "to", "toi", "ton", "too", "tous", "tout", "toute", "toutes", "très", "tu",
+    "un", "une", "up", "use", "using", "vers", "very", "veut", "veux", "vos", "votre", "voudrais",
+    "vous", "want", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom",
+    "whose", "why", "will", "with", "would", "y", "you", "your", "à", "ça", "étaient", "était",
+    "été", "êtes", "être",
+];
+
+/// Dropped right before an apostrophe and more letters: the French elisions,
+/// and the verbs of English negations (`don't`, `isn't`).
+#[rustfmt::skip]
+pub(super) const BEFORE_APOSTROPHE: &[&str] = &[
+    "ain", "aren", "aujourd", "c", "can", "couldn", "d", "didn", "doesn", "don", "hadn", "hasn",
+    "haven", "isn", "j", "jusqu", "l", "lorsqu", "m", "mustn", "n", "needn", "presqu", "puisqu",
+    "qu", "quelqu", "quoiqu", "s", "shouldn", "t", "wasn", "weren", "won", "wouldn",
+];
+
+/// Dropped right after letters and an apostrophe: English contractions, `j'ai`,
+/// and the end of `aujourd'hui`.
+pub(super) const AFTER_APOSTROPHE: &[&str] = &["ai", "d", "hui", "ll", "m", "re", "s", "t", "ve"];
+
+/// What follows an English owner. `C's` is not the elision of `c'est`.
+pub(super) const POSSESSIVE: &str = "s";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted_and_hold_each_word_once() {
+        for table in [STOP_WORDS, BEFORE_APOSTROPHE, AFTER_APOSTROPHE] {
+            assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
+        }
+    }
+
+    #[test]
+    fn words_that_name_subjects_are_not_stopped() {
+        for word in [
+            "ai", "c", "car", "comment", "create", "d", "es", "go", "make", "r", "test", "write",
+        ] {
+            assert!(STOP_WORDS.binary_search(&word).is_err(), "{word}");
+        }
+    }
+}
