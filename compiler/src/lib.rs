@@ -4,6 +4,7 @@
 //! disk; every pass after it takes values and returns values and diagnostics.
 
 mod assets;
+mod config;
 mod diagnostic;
 mod dialect;
 mod frontmatter;
@@ -16,7 +17,7 @@ mod source;
 use std::io;
 use std::path::PathBuf;
 
-use skillbundle_format::{RootEntry, Scope, Settings, SkillSet};
+use skillbundle_format::{RootEntry, Scope, SkillSet};
 
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Report, Severity, Span};
 
@@ -75,8 +76,9 @@ pub struct Failed {
     pub path: String,
 }
 
-/// A file of Markdown is read up to this size. The largest real one has 0.3 MB.
-const MAX_MARKDOWN_BYTES: u64 = 4 << 20;
+/// A file of Markdown or YAML is read up to this size. The largest real one has
+/// 0.3 MB.
+const MAX_TEXT_BYTES: u64 = 4 << 20;
 
 /// How often the tree is read again because it changed meanwhile. Whoever
 /// writes for longer than that gets what was there last.
@@ -115,7 +117,8 @@ fn passes(roots: &[Root], options: &Options, previous: &SkillSet) -> io::Result<
     let mut tree = source::walk(roots, Limits::default());
     refuse_locked_roots(&tree, options)?;
     let mut layout = dialect::layout(&tree, &mut out);
-    tree.read(layout.markdown(), MAX_MARKDOWN_BYTES);
+    tree.read(layout.markdown(), MAX_TEXT_BYTES);
+    tree.read(config::files(&tree), MAX_TEXT_BYTES);
 
     let mut drafts = dialect::drafts(&tree, &mut layout, &mut out);
     last_good::keep(&tree, roots, &layout, &mut drafts, previous, &mut out);
@@ -134,6 +137,7 @@ fn passes(roots: &[Root], options: &Options, previous: &SkillSet) -> io::Result<
             let places = &layout.roots[root].places;
             match dialect::reader(path, false, places) {
                 dialect::Reader::Folder | dialect::Reader::Tree => Concern::Skill,
+                _ if path == config::CONFIG => Concern::File,
                 dialect::Reader::Skill => Concern::File,
                 dialect::Reader::Hidden | dialect::Reader::Nobody => Concern::None,
             }
@@ -141,7 +145,7 @@ fn passes(roots: &[Root], options: &Options, previous: &SkillSet) -> io::Result<
     ));
 
     let set = SkillSet {
-        settings: Settings::default(),
+        settings: config::settings(&tree, &mut out),
         roots: roots.iter().map(root_entry).collect(),
         skills: drafts.into_iter().map(|draft| draft.entry).collect(),
     };

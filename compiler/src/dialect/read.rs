@@ -44,7 +44,29 @@ pub(crate) fn drafts(tree: &Tree, layout: &mut Layout, out: &mut Vec<Diagnostic>
         folders(tree, root, &mut parsed, &mut all, out);
         pages(tree, root, &mut parsed, &mut all, out);
     }
+    out.extend(empty_roots(tree, layout, &all));
     all
+}
+
+/// Roots in which nothing was meant as a skill, though they could be read.
+fn empty_roots<'a>(
+    tree: &'a Tree,
+    layout: &'a Layout,
+    all: &'a Drafts,
+) -> impl Iterator<Item = Diagnostic> + 'a {
+    let loaded = all.drafts.iter().map(|it| it.entry.root);
+    let meant: BTreeSet<u32> = loaded.chain(all.failed.iter().map(|it| it.root)).collect();
+    let roots = (0u32..).zip(tree.roots.iter().zip(&layout.roots));
+    let empty = roots.filter(move |(index, (root, layout))| {
+        !meant.contains(index) && layout.places.skills.is_empty() && root.fault().is_none()
+    });
+    empty.map(|(_, (root, _))| {
+        let message = "no skill was found in this root";
+        let finding = Diagnostic::new(Code::NoSkills, root.shown(""), message);
+        finding.help(
+            "a skill is a directory with a `SKILL.md`, or a page whose frontmatter has `keywords`",
+        )
+    })
 }
 
 /// Parses every `SKILL.md`, and those other files that can be pages at all:

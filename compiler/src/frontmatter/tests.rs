@@ -131,6 +131,7 @@ fn a_file_that_cannot_be_served_says_where_and_why() {
     let deep = format!("a: {}\n", "[".repeat(40));
     let wide = format!("a: [{}]\n", "x,".repeat(9000));
     let large = format!("a: {}\n", "x".repeat(70_000));
+    let binary = format!("a: {}\n", "\u{1}".repeat(2000));
     // frontmatter lines, findings
     for (yaml, findings) in [
         ("a: &a [x, x]\nb: [*a, *a]\n", &["yaml-feature 2:4"][..]),
@@ -141,6 +142,7 @@ fn a_file_that_cannot_be_served_says_where_and_why() {
         (&deep, &["too-deep 2:36"]),
         (&wide, &["frontmatter-too-large 2:16387"]),
         (&large, &["frontmatter-too-large 2:1"]),
+        (&binary, &["invalid-yaml 2:4"]),
         ("- a\n- b\n", &["not-a-mapping 2:1"]),
         ("just a sentence\nof two lines\n", &["not-a-mapping 2:1"]),
         ("name: x\n...\nother: y\n", &["invalid-yaml 4:1"]),

@@ -9,16 +9,20 @@ use super::characters::Mask;
 use super::events::{self, Cause, Fault};
 use super::fence::MAX_YAML_BYTES;
 use super::node::{Entry, Kind, Node};
-use super::patch::{Edits, Patched};
+use super::patch::{Edit, Edits, Patched};
 use super::repair::{self, Repair};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 
-/// Parser events spent on one frontmatter, all attempts together. The largest
-/// one that is read at all takes about 16,000; real ones take 30.
-const MAX_EVENTS: usize = 40_000;
+/// Parser events after which nothing is mended any more, all attempts together.
+/// The largest frontmatter that is read takes about 16,000; real ones take 60
+/// at most. One more attempt may follow, so this bounds the time for any input.
+const MAX_EVENTS: usize = 20_000;
 
 /// Faults mended in one frontmatter.
-const MAX_REPAIRS: usize = 64;
+const MAX_REPAIRS: usize = 32;
+
+/// Control characters read around in one frontmatter; more are no text.
+const MAX_CONTROLS: usize = 1024;
 
 /// Repeated keys named one by one.
 const MAX_REPEATED: usize = 16;
@@ -42,12 +46,15 @@ pub(super) fn mapping(
         out.push(reader.too_large());
         return None;
     }
-    let mask = Mask::of(text, &reader.part).map(|(mask, edits)| {
-        for (place, stand_in) in edits {
-            reader.edits.add(place, stand_in);
-        }
-        mask
-    });
+    let (mask, stand_ins) = Mask::of(text, &reader.part).unzip();
+    let stand_ins = stand_ins.unwrap_or_default();
+    if stand_ins.len() > MAX_CONTROLS {
+        out.push(reader.no_text(&stand_ins));
+        return None;
+    }
+    for (place, stand_in) in stand_ins {
+        reader.edits.add(place, stand_in);
+    }
     let (root, patched) = reader.read(out)?;
     let mut root = match root {
         None => Node {
@@ -223,6 +230,19 @@ impl Reader<'_> {
         Diagnostic::new(Code::FrontmatterTooLarge, self.file, message)
             .at(self.span(self.part.start..self.part.start))
             .help("move the text into the body")
+    }
+
+    fn no_text(&self, controls: &[Edit]) -> Diagnostic {
+        let message = format!(
+            "the frontmatter is no text: it has {} control characters",
+            controls.len()
+        );
+        let first = controls
+            .first()
+            .map_or(self.part.clone(), |(place, _)| place.clone());
+        Diagnostic::new(Code::InvalidYaml, self.file, message)
+            .at(self.span(first))
+            .help("write it anew, as UTF-8 text")
     }
 
     fn not_a_mapping(&self, root: &Node) -> Diagnostic {
