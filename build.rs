@@ -1,1 +1,46 @@
-fn main() {}
+//! Compiles the skills that are baked into the binary: `skills/`, or the
+//! directory named by `SKILLBUNDLE_SKILLS` (relative to this file's directory).
+//! A skill with an error fails the build; warnings are shown.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+use skillbundle_compiler::{Options, Root, Severity, compile};
+use skillbundle_format::{Scope, write};
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    println!("cargo::rerun-if-env-changed=SKILLBUNDLE_SKILLS");
+    let dir =
+        env::var_os("SKILLBUNDLE_SKILLS").map_or_else(|| PathBuf::from("skills"), PathBuf::from);
+    println!("cargo::rerun-if-changed={}", dir.display());
+
+    let root = Root {
+        dir,
+        label: "embedded".to_owned(),
+        scope: Scope::Global,
+    };
+    let compiled = compile(&[root], &Options::default())?;
+    if compiled.report.has_errors() {
+        eprintln!(
+            "{}",
+            compiled
+                .report
+                .at_least(Severity::Error)
+                .render_human(false)
+        );
+        return Ok(ExitCode::FAILURE);
+    }
+    for warning in compiled
+        .report
+        .at_least(Severity::Warning)
+        .render_plain()
+        .lines()
+    {
+        println!("cargo::warning={warning}");
+    }
+    let out = env::var("OUT_DIR")?;
+    fs::write(Path::new(&out).join("skills.skb"), write(&compiled.set)?)?;
+    Ok(ExitCode::SUCCESS)
+}

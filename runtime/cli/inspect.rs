@@ -1,0 +1,315 @@
+//! `skillbundle inspect`: what a bundle is made of, or everything that is
+//! known about one skill. It reads the tables, not every byte: that is `verify`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+use skillbundle_format::{Bundle, Catalog, File, Settings, Skill};
+
+use super::output::Output;
+use super::table::Table;
+use super::text::{counted, grouped, hex, many_lines, one_line};
+use super::{list, record};
+use crate::Exit;
+use crate::sources::{Opened, Sources};
+
+const EXAMPLES: &str = "\
+Examples:
+  skillbundle inspect team.skb                  header, sections, settings, skills
+  skillbundle inspect team.skb pdf              one skill of it
+  skillbundle inspect --dir skills pdf          one skill of a directory
+  skillbundle inspect                           what this binary carries
+  skillbundle inspect team.skb --json           for a script";
+
+/// What `inspect` can be told.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(
+    override_usage = "skillbundle inspect [FILE | --bundle FILE | --dir DIR...] [PATH] [--json]"
+)]
+pub(crate) struct Args {
+    /// A bundle, or a directory of skills
+    file: Option<PathBuf>,
+    /// Path or name of a skill in it
+    path: Option<String>,
+    #[command(flatten)]
+    sources: Sources,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the bundle, or one skill of it.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let (sources, path) = meant(args)?;
+    let opened = sources.open()?;
+    let mut out = Output::new();
+    match (path, args.json) {
+        (None, false) => show_bundle(&mut out, &opened)?,
+        (None, true) => out.json(&bundle_record(&opened)?)?,
+        (Some(path), false) => show_skill(&mut out, &opened.skill(&path)?)?,
+        (Some(path), true) => out.json(&record::whole_skill(&opened.skill(&path)?)?.into())?,
+    }
+    out.finish()?;
+    Ok(Exit::Fine)
+}
+
+/// Where the skills come from, and which one is meant: with `--bundle` or
+/// `--dir` the only word is a skill, without them the first word is a file.
+fn meant(args: &Args) -> Result<(Sources, Option<String>)> {
+    let Some(first) = &args.file else {
+        return Ok((args.sources.clone(), None));
+    };
+    if !args.sources.is_empty() {
+        if args.path.is_some() {
+            bail!(
+                "two places to read from; usage: skillbundle inspect [FILE | --bundle FILE | --dir DIR...] [PATH]"
+            );
+        }
+        return Ok((
+            args.sources.clone(),
+            Some(first.to_string_lossy().into_owned()),
+        ));
+    }
+    if args.path.is_none() && !first.exists() && !is_file_name(first) {
+        return Ok((
+            Sources::default(),
+            Some(first.to_string_lossy().into_owned()),
+        ));
+    }
+    let sources = if first.is_dir() {
+        Sources {
+            bundle: None,
+            dir: vec![first.clone()],
+        }
+    } else {
+        Sources {
+            bundle: Some(first.clone()),
+            dir: Vec::new(),
+        }
+    };
+    Ok((sources, args.path.clone()))
+}
+
+fn is_file_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "skb")
+}
+
+fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
+    let bundle = &opened.bundle;
+    let catalog = bundle.catalog()?;
+    let files = files_of(&catalog)?;
+    out.line(&field(
+        "bundle",
+        &format!("{} ({})", one_line(&opened.origin), bundle.storage()),
+    ))?;
+    out.line(&field(
+        "address",
+        &format!("sha256:{}", bundle.content_hex()),
+    ))?;
+    out.line(&field("size", &counted(bundle.byte_len(), "byte")))?;
+    out.line(&field("skills", &list::count(&catalog)?))?;
+    out.line(&field(
+        "files",
+        &format!("{}, {}", counted(files.0, "file"), counted(files.1, "byte")),
+    ))?;
+
+    out.heading("Sections")?;
+    let mut sections = Table::new(&["NAME", ">OFFSET", ">BYTES"]);
+    for section in bundle.sections() {
+        sections.row([
+            section.name,
+            &grouped(section.offset),
+            &grouped(section.len),
+        ]);
+    }
+    out.table(&sections)?;
+
+    out.heading("Settings")?;
+    let mut settings = Table::new(&["KEY", "VALUE"]);
+    for (key, value) in settings_of(&catalog.settings()?) {
+        settings.row([key, &plain(&value)]);
+    }
+    out.table(&settings)?;
+
+    out.heading("Roots")?;
+    let mut roots = Table::new(&["LABEL", "SCOPE"]);
+    for root in catalog.roots()? {
+        roots.row([root.label, root.scope.as_str()]);
+    }
+    out.table(&roots)?;
+
+    out.heading("Skills")?;
+    Ok(out.table(&list::table(&catalog)?)?)
+}
+
+fn show_skill(out: &mut Output, skill: &Skill<'_>) -> Result<()> {
+    let chain: Vec<&str> = skill.chain()?.iter().map(|link| link.path).collect();
+    let keywords = skill.keywords()?.join(", ");
+    let size = skill.source()?.len() as u64;
+    let fields = [
+        ("path", skill.path.to_owned()),
+        ("name", skill.name.to_owned()),
+        ("called", skill.callable_name()?.to_owned()),
+        ("dialect", skill.dialect.as_str().to_owned()),
+        (
+            "root",
+            format!("{} ({})", skill.root_label, skill.scope.as_str()),
+        ),
+        (
+            "file",
+            format!("{}, {}", skill.file_path, counted(size, "byte")),
+        ),
+        ("sha256", hex(&skill.digest()?)),
+        ("priority", skill.priority.to_string()),
+        ("chain", chain.join(" > ")),
+        ("keywords", keywords),
+        ("description", skill.description.to_owned()),
+    ];
+    for (key, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+        out.line(&field(key, &one_line(value)))?;
+    }
+    out.heading("Frontmatter")?;
+    let frontmatter: Value = serde_json::from_str(skill.frontmatter_json()?)?;
+    out.line(&many_lines(&serde_json::to_string_pretty(&frontmatter)?))?;
+    show_files(out, skill)
+}
+
+fn show_files(out: &mut Output, skill: &Skill<'_>) -> Result<()> {
+    let mut table = Table::new(&["PATH", ">BYTES", "TYPE", "FLAGS", "FROM", "SHA256"]);
+    let mut rows: Vec<(File<'_>, &str)> =
+        skill.files()?.into_iter().map(|file| (file, "")).collect();
+    rows.extend(
+        skill
+            .inherited_files()?
+            .into_iter()
+            .map(|(file, from)| (file, from.path)),
+    );
+    for (file, from) in &rows {
+        let size = file.size.map_or_else(|| "-".to_owned(), grouped);
+        let digest = file
+            .digest()?
+            .map_or_else(|| "-".to_owned(), |digest| hex(&digest));
+        table.row([file.path, &size, file.mime, &flags(file), from, &digest]);
+    }
+    if rows.iter().all(|(_, from)| from.is_empty()) {
+        table.hide("FROM");
+    }
+    if table.is_empty() {
+        return Ok(());
+    }
+    out.heading("Files")?;
+    Ok(out.table(&table)?)
+}
+
+/// What there is to say about a file beside its bytes: `script, server, executable`.
+fn flags(file: &File<'_>) -> String {
+    let flags = [
+        (true, record::role(file)),
+        (record::role(file) == "script", file.execution.as_str()),
+        (file.executable, "executable"),
+        (!file.is_text, "binary"),
+        (file.size.is_none(), "missing"),
+    ];
+    flags
+        .iter()
+        .filter(|(holds, _)| *holds)
+        .map(|(_, flag)| *flag)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn bundle_record(opened: &Opened) -> Result<Value> {
+    let bundle: &Bundle = &opened.bundle;
+    let catalog = bundle.catalog()?;
+    let files = files_of(&catalog)?;
+    let sections: Vec<Value> = bundle
+        .sections()
+        .iter()
+        .map(
+            |section| json!({"name": section.name, "offset": section.offset, "bytes": section.len}),
+        )
+        .collect();
+    let roots: Vec<Value> = catalog
+        .roots()?
+        .iter()
+        .map(|root| json!({"label": root.label, "scope": root.scope.as_str()}))
+        .collect();
+    let settings: serde_json::Map<String, Value> = settings_of(&catalog.settings()?)
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect();
+    let skills = catalog
+        .skills()
+        .map(|skill| Ok(record::skill(&skill?).into()))
+        .collect::<Result<Vec<Value>>>()?;
+    Ok(json!({
+        "origin": opened.origin,
+        "storage": bundle.storage(),
+        "address": format!("sha256:{}", bundle.content_hex()),
+        "bytes": bundle.byte_len(),
+        "files": files.0,
+        "file_bytes": files.1,
+        "sections": sections,
+        "settings": settings,
+        "roots": roots,
+        "skills": skills,
+    }))
+}
+
+/// How many files the skills have, and how many bytes those hold.
+fn files_of(catalog: &Catalog<'_>) -> Result<(u64, u64)> {
+    let mut total = (0, 0);
+    for skill in catalog.skills() {
+        for file in skill?.files()? {
+            total = (total.0 + 1, total.1 + file.size.unwrap_or(0));
+        }
+    }
+    Ok(total)
+}
+
+/// The settings under the names that `config.yaml` gives them.
+fn settings_of(settings: &Settings) -> Vec<(&'static str, Value)> {
+    vec![
+        ("matching.min_score", settings.min_score.into()),
+        ("matching.max_results", settings.max_results.into()),
+        (
+            "matching.ambiguity_threshold",
+            settings.ambiguity_threshold.into(),
+        ),
+        ("refresh.enabled", settings.refresh_enabled.into()),
+        (
+            "refresh.interval_minutes",
+            settings.refresh_interval_minutes.into(),
+        ),
+        ("scripts.enabled", settings.scripts_enabled.into()),
+        (
+            "scripts.timeout_seconds",
+            settings.script_timeout_seconds.into(),
+        ),
+        (
+            "scripts.max_output_bytes",
+            settings.script_max_output_bytes.into(),
+        ),
+        (
+            "scripts.allowed_extensions",
+            settings.script_extensions.join(" ").into(),
+        ),
+        ("assets.max_size_bytes", settings.asset_max_bytes.into()),
+        (
+            "assets.inline_text_max_bytes",
+            settings.asset_inline_max_bytes.into(),
+        ),
+    ]
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn field(key: &str, value: &str) -> String {
+    format!("{key:<12}{value}")
+}

@@ -1,0 +1,150 @@
+//! `skillbundle serve`: chooses what is served, greets a person who starts it
+//! by hand, and hands over to the server. A host that starts it hears nothing.
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use skillbundle_server::{Archive, Embedded, Options, Source};
+use tracing::level_filters::LevelFilter;
+
+use super::list;
+use super::output::note;
+use crate::Exit;
+use crate::directories::{self, Directories};
+use crate::sources::{self, Place, Sources};
+
+const EXAMPLES: &str = "\
+Examples:
+  skillbundle serve                             what is baked in, and the standard roots
+  skillbundle serve --dir skills                a directory; edits are seen by the next call
+  skillbundle serve --bundle team.skb           a bundle; a new file in its place is picked up
+  claude mcp add skills -- skillbundle serve    let an agent host start it
+
+Without options, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills and
+~/.claude/skills come before those baked in, in this order.
+
+Environment:
+  SKILLS_DIR       a directory of skills, as with --dir, where no option is given
+  SKILLBUNDLE_LOG  what is logged on stderr: off, error, warn (the default), info, debug, trace";
+
+/// What `serve` can be told.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    sources: Sources,
+    /// Offer tools under their dotted names, such as `skills.list`
+    #[arg(long)]
+    dotted_names: bool,
+    /// Spend at most this many bytes on the list of skills in a tool's description
+    #[arg(long, value_name = "N")]
+    description_bytes: Option<usize>,
+}
+
+/// What is served, decided from options and environment.
+#[derive(Debug)]
+enum Choice {
+    Bundle(PathBuf),
+    Directories(Vec<Place>),
+    Standard,
+}
+
+/// Serves until the host closes stdin.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    log_to_stderr();
+    match choose(&args.sources)? {
+        Choice::Bundle(file) => serve(Archive::new(file)?, args),
+        Choice::Directories(places) => serve(Directories::new(places)?, args),
+        Choice::Standard => match directories::over_embedded(sources::standard()) {
+            Some(overlaid) => serve(overlaid, args),
+            None => serve(Embedded::new(sources::EMBEDDED), args),
+        },
+    }
+}
+
+fn choose(typed: &Sources) -> Result<Choice> {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(file) = &typed.bundle {
+        return Ok(Choice::Bundle(file.clone()));
+    }
+    if !typed.dir.is_empty() {
+        return Ok(Choice::Directories(sources::places(&typed.dir)));
+    }
+    if let Some(dir) = variable("SKILLS_DIR") {
+        return Ok(Choice::Directories(sources::places(&[dir.into()])));
+    }
+    if variable("SKILLS_REPO").is_some() {
+        bail!(
+            "SKILLS_REPO is set, but this build has no git sources; check the repository out and name it with --dir or SKILLS_DIR"
+        );
+    }
+    Ok(Choice::Standard)
+}
+
+fn serve(source: impl Source, args: &Args) -> Result<Exit> {
+    if io::stdin().is_terminal() {
+        greet(&source, args)?;
+    }
+    let options = Options {
+        dotted_names: args.dotted_names,
+        description_bytes: args.description_bytes,
+        ..Options::default()
+    };
+    skillbundle_server::serve(source, options)?;
+    Ok(Exit::Fine)
+}
+
+/// Tells a person at a terminal what is served and what to do with it.
+fn greet(source: &impl Source, args: &Args) -> Result<()> {
+    let loaded = source.load()?;
+    for notice in &loaded.notices {
+        note(notice);
+    }
+    let skills = list::count(&loaded.bundle.catalog()?)?;
+    let options = options_again(&args.sources);
+    note(&format!(
+        "skillbundle {version} serves {skills} from {from}\n\
+         It speaks the Model Context Protocol on stdin and stdout: an agent host starts it, Ctrl-D ends it.\n\
+         Try in another terminal:\n  \
+           skillbundle list{options}\n  \
+           claude mcp add skills -- skillbundle serve{options}",
+        version = env!("CARGO_PKG_VERSION"),
+        from = source.describe(),
+    ));
+    Ok(())
+}
+
+/// The source options as they would be typed elsewhere: with absolute paths.
+fn options_again(sources: &Sources) -> String {
+    let absolute = |path: &Path| {
+        std::path::absolute(path)
+            .unwrap_or_else(|_| path.to_owned())
+            .display()
+            .to_string()
+    };
+    let bundle = sources
+        .bundle
+        .iter()
+        .map(|file| format!(" --bundle {}", absolute(file)));
+    let dirs = sources
+        .dir
+        .iter()
+        .map(|dir| format!(" --dir {}", absolute(dir)));
+    bundle.chain(dirs).collect()
+}
+
+/// Logs go to stderr: stdout belongs to the protocol.
+fn log_to_stderr() {
+    let level = env::var("SKILLBUNDLE_LOG")
+        .ok()
+        .and_then(|word| LevelFilter::from_str(&word).ok())
+        .unwrap_or(LevelFilter::WARN);
+    tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .with_max_level(level)
+        .init();
+}

@@ -1,0 +1,42 @@
+//! Directories in a build that carries no compiler: each way in says so.
+
+use std::io;
+
+use anyhow::{Result, bail};
+use skillbundle_format::Bundle;
+use skillbundle_server::{Error, Loaded, Source};
+
+use crate::sources::{self, Place};
+
+/// What a person is told who names a directory.
+pub(crate) const NEEDS_COMPILER: &str = "this build has no compiler (it was made without the feature `compile`), \
+    so it reads no directories of skills; name a bundle with --bundle, or use a build with the feature";
+
+/// No value of this type exists in this build.
+pub(crate) enum Directories {}
+
+impl Directories {
+    /// Says that this build cannot.
+    pub(crate) fn new(_places: Vec<Place>) -> Result<Self> {
+        bail!(NEEDS_COMPILER)
+    }
+}
+
+impl Source for Directories {
+    fn fingerprint(&self) -> io::Result<u64> {
+        match *self {}
+    }
+
+    fn load(&self) -> Result<Loaded, Error> {
+        match *self {}
+    }
+
+    fn describe(&self) -> String {
+        match *self {}
+    }
+}
+
+/// Says that this build cannot.
+pub(crate) fn compile_once(_places: &[Place]) -> Result<Bundle> {
+    bail!(NEEDS_COMPILER)
+}

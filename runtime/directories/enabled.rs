@@ -1,0 +1,199 @@
+//! Directories of skills through the compiler: once for a command, and again
+//! and again as a source for the server. A skill that no longer compiles keeps
+//! its last good version: the compiler is told what was good before.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use skillbundle_compiler::{Compiled, Options, Report, Root, Severity};
+use skillbundle_format::{Bundle, SkillSet};
+use skillbundle_server::{Error, Loaded, Source};
+
+use crate::cli::output::note;
+use crate::cli::text::counted;
+use crate::sources::{self, Place};
+
+/// A log is no place for more findings than this; `compile --check` has all.
+const MOST_NOTICES: usize = 20;
+
+/// Directories that are compiled whenever they have changed.
+pub(crate) struct Directories {
+    roots: Vec<Root>,
+    /// A bundle whose skills come after those of the directories. With it, a
+    /// root that does not exist is simply empty.
+    beneath: Option<&'static [u8]>,
+    last: Mutex<Last>,
+}
+
+/// What the last load left behind.
+#[derive(Default)]
+struct Last {
+    /// The skills, for those that will not compile next time. It holds the
+    /// bytes of the tree once more, beside those in the bundle.
+    set: SkillSet,
+    /// What was said, so that each finding is told once.
+    said: HashSet<String>,
+}
+
+impl Directories {
+    /// A source of directories that must exist.
+    pub(crate) fn new(places: Vec<Place>) -> Result<Self> {
+        places
+            .iter()
+            .try_for_each(|place| sources::check_directory(&place.dir))?;
+        Ok(Self {
+            roots: roots(places),
+            beneath: None,
+            last: Mutex::default(),
+        })
+    }
+
+    fn bases(&self, roots: &[Root], set: &SkillSet) -> Vec<Option<PathBuf>> {
+        (0..set.roots.len())
+            .map(|id| {
+                roots
+                    .get(id)
+                    .and_then(|root| std::path::absolute(&root.dir).ok())
+            })
+            .collect()
+    }
+
+    /// Compiles roots, and tells what has not been told before.
+    fn compile(&self, roots: &[Root], last: &mut Last) -> Result<(SkillSet, Vec<String>), Error> {
+        let options = Options {
+            optional_roots: self.beneath.is_some(),
+        };
+        let Compiled { set, report, .. } =
+            skillbundle_compiler::recompile(roots, &options, &last.set)?;
+        let lines = findings(report);
+        last.set = set.clone();
+        let news = lines
+            .iter()
+            .filter(|line| !last.said.contains(*line))
+            .cloned()
+            .collect();
+        last.said = lines.into_iter().collect();
+        Ok((set, news))
+    }
+}
+
+impl Source for Directories {
+    fn fingerprint(&self) -> io::Result<u64> {
+        skillbundle_compiler::fingerprint(&self.roots)
+    }
+
+    fn load(&self) -> Result<Loaded, Error> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(beneath) = self.beneath else {
+            // A root that went away must not empty the library.
+            for root in &self.roots {
+                sources::check_directory(&root.dir)
+                    .map_err(|error| Error::Source(error.to_string()))?;
+            }
+            let (set, notices) = self.compile(&self.roots, &mut last)?;
+            return Ok(Loaded {
+                bundle: bundle(&set)?,
+                bases: self.bases(&self.roots, &set),
+                notices,
+            });
+        };
+        let beneath = Bundle::from_static(beneath)?;
+        let present: Vec<Root> = self
+            .roots
+            .iter()
+            .filter(|root| root.dir.is_dir())
+            .cloned()
+            .collect();
+        if present.is_empty() {
+            *last = Last::default();
+            return Ok(Loaded {
+                bundle: beneath,
+                bases: vec![None],
+                notices: Vec::new(),
+            });
+        }
+        let (mut set, notices) = self.compile(&present, &mut last)?;
+        set.extend_from(&beneath)?;
+        Ok(Loaded {
+            bundle: bundle(&set)?,
+            bases: self.bases(&present, &set),
+            notices,
+        })
+    }
+
+    fn describe(&self) -> String {
+        let dirs = self
+            .roots
+            .iter()
+            .map(|root| &root.dir)
+            .filter(|dir| self.beneath.is_none() || dir.is_dir());
+        let dirs = dirs.map(|dir| dir.display().to_string());
+        dirs.chain(self.beneath.map(|_| "this binary".to_owned()))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+/// The roots that exist, over the skills baked into this binary.
+pub(crate) fn over_embedded(places: Vec<Place>) -> Option<Directories> {
+    Some(Directories {
+        roots: roots(places),
+        beneath: Some(sources::EMBEDDED),
+        last: Mutex::default(),
+    })
+}
+
+/// Compiles directories that must exist.
+pub(crate) fn compile(places: &[Place]) -> Result<Compiled> {
+    places
+        .iter()
+        .try_for_each(|place| sources::check_directory(&place.dir))?;
+    let compiled = skillbundle_compiler::compile(&roots(places.to_vec()), &Options::default());
+    compiled.with_context(|| format!("cannot read {}", sources::names(places)))
+}
+
+/// Compiles directories to be asked, and says in one line if they need a look.
+pub(crate) fn compile_once(places: &[Place]) -> Result<Bundle> {
+    let compiled = compile(places)?;
+    let (errors, warnings) = (
+        compiled.report.count(Severity::Error),
+        compiled.report.count(Severity::Warning),
+    );
+    if errors + warnings > 0 {
+        note(&format!(
+            "{}, {}; `skillbundle compile --check {}` shows them",
+            counted(errors as u64, "error"),
+            counted(warnings as u64, "warning"),
+            sources::names(places).replace(", ", " "),
+        ));
+    }
+    Ok(bundle(&compiled.set)?)
+}
+
+fn roots(places: Vec<Place>) -> Vec<Root> {
+    places
+        .into_iter()
+        .map(|Place { dir, label, scope }| Root { dir, label, scope })
+        .collect()
+}
+
+fn bundle(set: &SkillSet) -> Result<Bundle, skillbundle_format::Error> {
+    Bundle::from_bytes(&skillbundle_format::write(set)?)
+}
+
+/// One line for each finding that is more than worth knowing.
+fn findings(report: Report) -> Vec<String> {
+    let report = report.at_least(Severity::Warning);
+    let mut lines: Vec<String> = report.render_plain().lines().map(str::to_owned).collect();
+    if lines.len() > MOST_NOTICES {
+        let more = lines.len() - MOST_NOTICES;
+        lines.truncate(MOST_NOTICES);
+        lines.push(format!(
+            "and {more} findings more; `skillbundle compile --check` shows all"
+        ));
+    }
+    lines
+}
