@@ -84,18 +84,20 @@ fn one_line(name: &str) -> String {
     }
 }
 
-/// The path of a root that is itself a skill: its name with letters, digits
-/// and `-`, `_`, `.`. The directory's name would change from clone to clone.
+/// The path of a root that is itself a skill: its name in small letters, with
+/// `-` for what is no letter, digit or `_`. The directory's own name would
+/// change from clone to clone.
 fn path_of_name(name: &str) -> String {
     let mut path = String::new();
     for letter in name.to_lowercase().chars() {
-        match letter {
-            letter if letter.is_alphanumeric() || matches!(letter, '_' | '.') => path.push(letter),
-            _ if path.is_empty() || path.ends_with('-') => {}
-            _ => path.push('-'),
+        let in_word = path.ends_with(|it: char| it.is_alphanumeric() || it == '_');
+        if letter.is_alphanumeric() || letter == '_' || (letter == '.' && in_word) {
+            path.push(letter);
+        } else if in_word {
+            path.push('-');
         }
     }
-    let path = path.trim_end_matches('-').trim_start_matches('.');
+    let path = path.trim_end_matches(['-', '.']);
     if path.is_empty() {
         "skill".to_owned()
     } else {
@@ -154,6 +156,7 @@ mod tests {
             ("../../etc/passwd", "etc-passwd"),
             ("a/b\\c", "a-b-c"),
             ("日本 語", "日本-語"),
+            ("a. b", "a.b"),
             ("...", "skill"),
             ("--", "skill"),
             ("v1.2_x", "v1.2_x"),

@@ -1,1 +1,751 @@
+//! The disk, as it is and as an attacker would have it.
 
+#![cfg(unix)]
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::Root;
+
+const CANARY: &str = "not for serving";
+
+/// A folder with a project in it: what a test makes and looks at.
+struct Disk(TempDir);
+
+impl Disk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn dir(&self, path: &str) -> &Self {
+        fs::create_dir_all(self.path(path)).expect("a directory");
+        self
+    }
+
+    fn file(&self, path: &str, text: &str) -> &Self {
+        self.dir(crate::dialect::directory(path));
+        fs::write(self.path(path), text).expect("a file");
+        self
+    }
+
+    fn link(&self, path: &str, target: &str) -> &Self {
+        self.dir(crate::dialect::directory(path));
+        symlink(target, self.path(path)).expect("a link");
+        self
+    }
+
+    fn fifo(&self, path: &str) -> &Self {
+        self.dir(crate::dialect::directory(path));
+        let made = Command::new("mkfifo")
+            .arg(self.path(path))
+            .status()
+            .expect("mkfifo runs");
+        assert!(made.success());
+        self
+    }
+
+    fn roots(&self, dir: &str) -> [Root; 1] {
+        [Root::project(self.path(dir))]
+    }
+
+    fn walk(&self, dir: &str) -> Tree {
+        walk(&self.roots(dir), Limits::default())
+    }
+
+    fn fingerprint(&self, dir: &str) -> u64 {
+        self.walk(dir).fingerprint()
+    }
+}
+
+fn paths(tree: &Tree) -> Vec<&str> {
+    tree.roots[0]
+        .entries
+        .iter()
+        .map(|entry| entry.path.as_str())
+        .collect()
+}
+
+fn troubles(tree: &Tree) -> Vec<(&str, &Fault)> {
+    tree.roots[0]
+        .troubles
+        .iter()
+        .map(|it| (it.path.as_str(), &it.fault))
+        .collect()
+}
+
+fn files(tree: &Tree) -> Vec<FileId> {
+    (0..tree.roots[0].entries.len())
+        .map(|entry| FileId { root: 0, entry })
+        .collect()
+}
+
+/// Everything that was read, as text.
+fn content(tree: &Tree) -> String {
+    let bytes = tree.roots[0]
+        .entries
+        .iter()
+        .filter_map(|entry| entry.bytes.as_ref());
+    bytes
+        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        .collect()
+}
+
+#[expect(clippy::print_stdout, reason = "a test that does not run says so")]
+fn skipped(why: &str) {
+    println!("skipped: {why}");
+}
+
+#[test]
+fn entries_are_sorted_whatever_order_they_came_in() {
+    let disk = Disk::new();
+    for path in ["r/b/x", "r/a/y", "r/a.md", "r/a-b/z", "r/ä", "r/Z"] {
+        disk.file(path, path);
+    }
+    let mut tree = disk.walk("r");
+    assert_eq!(
+        paths(&tree),
+        ["Z", "a", "a-b", "a-b/z", "a.md", "a/y", "b", "b/x", "ä"]
+    );
+    let wanted = files(&tree);
+    tree.read(wanted, u64::MAX);
+    assert_eq!(content(&tree), "r/Zr/a-b/zr/a.mdr/a/yr/b/xr/ä");
+    let root = &tree.roots[0];
+    assert_eq!(
+        root.below("a")
+            .map(|at| &*root.entries[at].path)
+            .collect::<Vec<_>>(),
+        ["a/y"]
+    );
+    assert_eq!(root.below("nothing").count(), 0);
+    assert!(root.directory("a") && !root.directory("a.md") && root.has(""));
+}
+
+/// What becomes of a link: the paths it brings, or why it is not followed.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Followed(&'static [&'static str]),
+    Refused(LinkFault),
+}
+
+#[test]
+fn links_lead_only_where_the_policy_lets_them() {
+    use LinkFault::{Broken, Cycle, Escapes, Hidden};
+    use Outcome::{Followed, Refused};
+
+    // link, what is written in it, what becomes of it
+    let cases = [
+        // Files stay in the root.
+        ("one/alias.txt", "data.txt", Followed(&["one/alias.txt"])),
+        (
+            "one/alias.txt",
+            "../two/data.txt",
+            Followed(&["one/alias.txt"]),
+        ),
+        (
+            "one/secret.txt",
+            "../../outside/secret.txt",
+            Refused(Escapes),
+        ),
+        ("one/secret.txt", "/etc/hostname", Refused(Escapes)),
+        ("one/twice.txt", "../chain.txt", Refused(Escapes)),
+        ("secret.txt", "../outside/secret.txt", Refused(Escapes)),
+        // A root's name is no prefix of its neighbour's.
+        (
+            "one/near.txt",
+            "../../skills-evil/near.txt",
+            Refused(Escapes),
+        ),
+        // What the walk does not enter is no target.
+        ("one/config", "../.git/config", Refused(Hidden)),
+        ("one/env", "../.hidden/env", Refused(Hidden)),
+        ("one/env", "../two/.env", Refused(Hidden)),
+        ("one/module", "../node_modules/x.js", Refused(Hidden)),
+        ("one/env", ".env", Followed(&["one/env"])),
+        // Directories too, unless they are skills.
+        (
+            "one/docs",
+            "../two/docs",
+            Followed(&["one/docs", "one/docs/page.md"]),
+        ),
+        ("one/docs", "../../outside", Refused(Escapes)),
+        ("docs", "../outside", Refused(Escapes)),
+        ("etc", "/etc", Refused(Escapes)),
+        ("store", "../store", Refused(Escapes)),
+        (
+            "linked",
+            "../store/linked",
+            Followed(&["linked", "linked/SKILL.md", "linked/a.txt"]),
+        ),
+        (
+            "team/linked",
+            "../../store/linked",
+            Followed(&["team/linked", "team/linked/SKILL.md", "team/linked/a.txt"]),
+        ),
+        // Not below another skill, and not out of the project.
+        ("one/linked", "../../store/linked", Refused(Escapes)),
+        ("far", "../../far/skill", Refused(Escapes)),
+        // The same for a link to the file itself.
+        (
+            "three/SKILL.md",
+            "../../store/linked/SKILL.md",
+            Followed(&["three/SKILL.md"]),
+        ),
+        (
+            "three/SKILL.md",
+            "../../store/linked/a.txt",
+            Refused(Escapes),
+        ),
+        (
+            "three/SKILL.md",
+            "../../outside/secret.txt",
+            Refused(Escapes),
+        ),
+        (
+            "three/notes.md",
+            "../../store/linked/SKILL.md",
+            Refused(Escapes),
+        ),
+        // Links that lead nowhere, or home.
+        ("gone", "../nowhere", Refused(Broken)),
+        ("one/gone.txt", "/nowhere/at/all", Refused(Broken)),
+        ("one/up", "..", Refused(Cycle)),
+        ("one/self", ".", Refused(Cycle)),
+        ("all", "..", Refused(Cycle)),
+    ];
+    for (link, target, expected) in cases {
+        let disk = Disk::new();
+        disk.file("outside/secret.txt", CANARY)
+            .file("project/outside/secret.txt", CANARY)
+            .file("project/skills-evil/near.txt", CANARY)
+            .file("project/store/linked/SKILL.md", "s")
+            .file("project/store/linked/a.txt", "a")
+            .file("far/skill/SKILL.md", "f")
+            .file("project/skills/one/SKILL.md", "1")
+            .file("project/skills/one/data.txt", "d")
+            .file("project/skills/one/.env", "e")
+            .file("project/skills/two/data.txt", "d")
+            .file("project/skills/two/.env", CANARY)
+            .file("project/skills/two/docs/page.md", "p")
+            .file("project/skills/.git/config", CANARY)
+            .file("project/skills/.hidden/env", CANARY)
+            .file("project/skills/node_modules/x.js", CANARY)
+            .link("project/skills/chain.txt", "../outside/secret.txt");
+        let before: Vec<String> = paths(&disk.walk("project/skills"))
+            .iter()
+            .map(|&it| it.to_owned())
+            .collect();
+        disk.link(&format!("project/skills/{link}"), target);
+
+        let mut tree = disk.walk("project/skills");
+        let brought: Vec<&str> = paths(&tree)
+            .into_iter()
+            .filter(|path| path.starts_with(link))
+            .collect();
+        let fault = troubles(&tree)
+            .into_iter()
+            .find(|(path, _)| *path == link)
+            .map(|it| it.1);
+        match (&expected, fault) {
+            (Followed(paths), None) => assert_eq!(&brought, paths, "{link} -> {target}"),
+            (Refused(expected), Some(Fault::Link(written, fault))) => {
+                assert_eq!(
+                    (fault, written),
+                    (expected, &PathBuf::from(target)),
+                    "{link} -> {target}"
+                );
+                assert_eq!(brought, [""; 0], "{link} -> {target}");
+                assert!(
+                    paths(&tree)
+                        .iter()
+                        .all(|it| before.iter().any(|old| old == it) || link.starts_with(it))
+                );
+            }
+            (expected, fault) => {
+                panic!("{link} -> {target}: {expected:?} was expected, found {fault:?}")
+            }
+        }
+        // What a skill could be made of: no dot folders, and no file of `two`,
+        // which is no skill.
+        let is_served = |id: &FileId| {
+            let entry = tree.entry(*id);
+            !is_below_hidden(&entry.path) && entry.path != "two/.env"
+        };
+        let wanted: Vec<FileId> = files(&tree).into_iter().filter(is_served).collect();
+        tree.read(wanted, u64::MAX);
+        assert!(!content(&tree).contains(CANARY), "{link} -> {target}");
+    }
+}
+
+#[test]
+fn a_project_is_what_holds_the_root_or_its_hosts_home() {
+    // root, link, target, whether it is followed
+    let cases = [
+        ("repo/skills", "a", "../../repo/store/s", true),
+        ("repo/.claude/skills", "a", "../../.agents/skills/s", true),
+        ("repo/.claude/skills", "a", "../../../other/s", false),
+        ("repo/.other/skills", "a", "../../store/s", false),
+        ("repo", "a", "../other/s", true),
+    ];
+    for (root, link, target, followed) in cases {
+        let disk = Disk::new();
+        for skill in ["repo/store/s", "repo/.agents/skills/s", "other/s"] {
+            disk.file(&format!("{skill}/SKILL.md"), "s");
+        }
+        disk.link(&format!("{root}/{link}"), target);
+        let found = disk.walk(root).roots[0].has(&format!("{link}/SKILL.md"));
+        assert_eq!(found, followed, "{root}/{link} -> {target}");
+    }
+}
+
+#[test]
+fn links_in_a_linked_skill_stay_in_it() {
+    let disk = Disk::new();
+    disk.file("store/skill/SKILL.md", "s")
+        .file("store/skill/real.txt", "r")
+        .file("store/other/secret.txt", CANARY)
+        .link("store/skill/alias.txt", "real.txt")
+        .link("store/skill/leak.txt", "../other/secret.txt")
+        .link("skills/skill", "../store/skill");
+    let tree = disk.walk("skills");
+    assert_eq!(
+        paths(&tree),
+        [
+            "skill",
+            "skill/SKILL.md",
+            "skill/alias.txt",
+            "skill/real.txt"
+        ]
+    );
+    let leak = Fault::Link("../other/secret.txt".into(), LinkFault::Escapes);
+    assert_eq!(troubles(&tree), [("skill/leak.txt", &leak)]);
+}
+
+#[test]
+fn circles_of_links_end() {
+    let disk = Disk::new();
+    disk.link("r/a/to-b", "../b")
+        .link("r/b/to-a", "../a")
+        .link("r/x", "y")
+        .link("r/y", "x");
+    let tree = disk.walk("r");
+    assert_eq!(paths(&tree), ["a", "a/to-b", "b", "b/to-a"]);
+    let cycle = |target: &str| Fault::Link(target.into(), LinkFault::Cycle);
+    let (to_a, to_b) = (cycle("../a"), cycle("../b"));
+    assert_eq!(
+        troubles(&tree)[..2],
+        [("a/to-b/to-a", &to_a), ("b/to-a/to-b", &to_b)]
+    );
+    // The system gives up on the other two.
+    assert!(matches!(
+        troubles(&tree)[2..],
+        [("x", Fault::Unreadable(_)), ("y", Fault::Unreadable(_))]
+    ));
+}
+
+#[test]
+fn links_that_double_the_tree_end_at_the_limit() {
+    let disk = Disk::new();
+    for level in 0..12 {
+        let next = level + 1;
+        for name in ["left", "right"] {
+            disk.link(&format!("r/d{level:02}/{name}"), &format!("../d{next:02}"));
+        }
+    }
+    disk.file("r/d12/file", "x");
+    let limits = Limits {
+        entries: 500,
+        ..Limits::default()
+    };
+    let tree = walk(&disk.roots("r"), limits);
+    assert!(tree.roots[0].entries.len() <= 500);
+    assert!(
+        troubles(&tree)
+            .iter()
+            .any(|(_, fault)| **fault == Fault::TooMany(500))
+    );
+    assert_eq!(paths(&tree), paths(&walk(&disk.roots("r"), limits)));
+}
+
+#[test]
+fn pipes_sockets_and_devices_are_never_opened() {
+    let disk = Disk::new();
+    disk.fifo("r/pipe/SKILL.md")
+        .dir("r/s")
+        .link("r/null", "/dev/null")
+        .link("r/alias", "pipe/SKILL.md");
+    let _listener = UnixListener::bind(disk.path("r/s/socket")).expect("a socket");
+    let mut tree = disk.walk("r");
+    assert_eq!(paths(&tree), ["pipe", "s"]);
+    assert!(matches!(
+        troubles(&tree)[..],
+        [
+            ("alias", Fault::NotAFile("a named pipe")),
+            ("null", Fault::Link(_, LinkFault::Escapes)),
+            ("pipe/SKILL.md", Fault::NotAFile("a named pipe")),
+            ("s/socket", Fault::NotAFile("a socket")),
+        ]
+    ));
+    let wanted = files(&tree);
+    tree.read(wanted, u64::MAX);
+    assert_eq!(content(&tree), "");
+}
+
+#[test]
+fn what_took_a_files_place_is_not_read() {
+    type Swap = fn(&Disk);
+    let swaps: [(&str, Swap); 4] = [
+        ("a pipe", |disk| {
+            disk.fifo("r/a/file.txt");
+        }),
+        ("a link", |disk| {
+            disk.link("r/a/file.txt", "../../secret.txt");
+        }),
+        ("a directory", |disk| {
+            disk.dir("r/a/file.txt");
+        }),
+        ("a linked parent", |disk| {
+            fs::remove_dir(disk.path("r/a")).expect("it is empty");
+            disk.file("outside/file.txt", CANARY)
+                .link("r/a", "../outside");
+        }),
+    ];
+    for (what, swap) in swaps {
+        let disk = Disk::new();
+        disk.file("r/a/file.txt", "mine").file("secret.txt", CANARY);
+        let mut tree = disk.walk("r");
+        fs::remove_file(disk.path("r/a/file.txt")).expect("it is there");
+        swap(&disk);
+        let wanted = files(&tree);
+        tree.read(wanted, u64::MAX);
+        assert_eq!(content(&tree), "", "{what}");
+        assert_eq!(troubles(&tree), [("a/file.txt", &Fault::Changed)], "{what}");
+    }
+}
+
+#[test]
+fn swapping_files_and_directories_for_links_leaks_nothing() {
+    let disk = Disk::new();
+    disk.file("outside/file.txt", CANARY);
+    disk.file("r/a/SKILL.md", "mine")
+        .file("r/a/file.txt", "mine");
+    let done = AtomicBool::new(false);
+    let mut read = 0;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let outside = disk.path("outside");
+            let (dir, file) = (disk.path("r/a"), disk.path("r/a/file.txt"));
+            let (kept_dir, kept_file) = (disk.path("kept"), disk.path("kept.txt"));
+            while !done.load(Ordering::Relaxed) {
+                // A failed step is made good by the next round.
+                let _ = fs::rename(&file, &kept_file);
+                let _ = symlink(outside.join("file.txt"), &file);
+                let _ = fs::remove_file(&file);
+                let _ = fs::rename(&kept_file, &file);
+                let _ = fs::rename(&dir, &kept_dir);
+                let _ = symlink(&outside, &dir);
+                let _ = fs::remove_file(&dir);
+                let _ = fs::rename(&kept_dir, &dir);
+            }
+        });
+        for _ in 0..2_000 {
+            let mut tree = disk.walk("r");
+            let wanted = files(&tree);
+            tree.read(wanted, u64::MAX);
+            let content = content(&tree);
+            read += usize::from(content.contains("mine"));
+            if content.contains(CANARY) {
+                done.store(true, Ordering::Relaxed);
+                panic!("the canary was read");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(read > 0, "the tree could be read now and then");
+}
+
+#[test]
+fn names_that_cannot_be_keys_are_refused_and_shown_escaped() {
+    let disk = Disk::new();
+    disk.dir("r");
+    let names: [(&[u8], &str, &str); 4] = [
+        (b"caf\xE9.md", "caf\\xe9.md", "not UTF-8"),
+        (b"back\\slash.txt", "back\\slash.txt", "backslash"),
+        (b"new\nline", "new\\nline", "control character"),
+        (b"esc\x1b[31m", "esc\\u{1b}[31m", "control character"),
+    ];
+    for (name, _, _) in names {
+        let path = disk.path("r").join(OsStr::from_bytes(name));
+        if fs::write(path, "x").is_err() {
+            return skipped("this file system refuses such names");
+        }
+    }
+    fs::create_dir(disk.path("r").join(OsStr::from_bytes(b"dir\xFF"))).expect("a directory");
+    fs::write(
+        disk.path("r").join(OsStr::from_bytes(b"dir\xFF/SKILL.md")),
+        "x",
+    )
+    .expect("a file");
+    let tree = disk.walk("r");
+    assert_eq!(paths(&tree), [""; 0]);
+    let found = troubles(&tree);
+    assert_eq!(found.len(), 5, "{found:?}");
+    for (_, shown, why) in names {
+        let said =
+            |(path, fault): &&(&str, &Fault)| *path == shown && fault.to_string().contains(why);
+        assert!(found.iter().any(|it| said(&it)), "{shown}: {found:?}");
+    }
+    assert!(found.iter().any(|(path, _)| *path == "dir\\xff"));
+}
+
+#[test]
+fn both_normal_forms_of_a_name_are_kept_as_stored() {
+    let disk = Disk::new();
+    disk.file("r/caf\u{e9}.md", "composed")
+        .file("r/cafe\u{301}.md", "decomposed");
+    let count = fs::read_dir(disk.path("r")).expect("a directory").count();
+    assert_eq!(paths(&disk.walk("r")).len(), count);
+}
+
+#[test]
+fn directories_deeper_than_the_limit_are_not_entered() {
+    let disk = Disk::new();
+    disk.file("r/1/2/3/file", "x").file("r/1/2/3/4/file", "x");
+    let limits = Limits {
+        depth: 4,
+        ..Limits::default()
+    };
+    let tree = walk(&disk.roots("r"), limits);
+    assert_eq!(paths(&tree), ["1", "1/2", "1/2/3", "1/2/3/4", "1/2/3/file"]);
+    assert_eq!(troubles(&tree), [("1/2/3/4", &Fault::TooDeep(4))]);
+
+    disk.dir(&format!("deep{}", "/d".repeat(1_000)));
+    let tree = disk.walk("deep");
+    assert_eq!(tree.roots[0].entries.len(), Limits::default().depth);
+    assert_eq!(tree.roots[0].troubles.len(), 1);
+}
+
+#[test]
+fn a_root_with_too_much_in_it_is_refused_whole() {
+    let disk = Disk::new();
+    for name in 0..10 {
+        disk.file(&format!("r/{name}"), "x");
+    }
+    for (entries, kept) in [(9, 0), (10, 10), (11, 10)] {
+        let tree = walk(
+            &disk.roots("r"),
+            Limits {
+                entries,
+                ..Limits::default()
+            },
+        );
+        assert_eq!(tree.roots[0].entries.len(), kept, "{entries}");
+        let fault = (kept == 0).then_some(Fault::TooMany(entries));
+        assert_eq!(tree.roots[0].fault(), fault.as_ref(), "{entries}");
+    }
+}
+
+#[test]
+fn files_are_read_up_to_their_limits_and_sparse_ones_not_at_all() {
+    let disk = Disk::new();
+    disk.file("r/a", "12345")
+        .file("r/b", "123456")
+        .file("r/c", "123");
+    File::create(disk.path("r/sparse"))
+        .and_then(|file| file.set_len(10 << 30))
+        .expect("a sparse file");
+    let limits = Limits {
+        file_bytes: 5,
+        total_bytes: 7,
+        ..Limits::default()
+    };
+    let mut tree = walk(&disk.roots("r"), limits);
+    let wanted = files(&tree);
+    tree.read(wanted.clone(), u64::MAX);
+    tree.read(wanted, u64::MAX);
+    assert_eq!(content(&tree), "12345");
+    assert_eq!(
+        troubles(&tree),
+        [
+            ("b", &Fault::TooLarge(6, 5)),
+            ("c", &Fault::TooMuch(7)),
+            ("sparse", &Fault::TooLarge(10 << 30, 5)),
+        ]
+    );
+}
+
+#[test]
+fn directories_of_certain_names_are_never_entered() {
+    let disk = Disk::new();
+    disk.file("r/node_modules/a/SKILL.md", "x")
+        .file("r/target/SKILL.md", "x")
+        .file("r/ok/.DS_Store", "x");
+    let tree = disk.walk("r");
+    assert_eq!(paths(&tree), ["ok"]);
+    let (without, with) = (Fault::Ignored(false), Fault::Ignored(true));
+    assert_eq!(
+        troubles(&tree),
+        [("node_modules", &without), ("target", &with)]
+    );
+}
+
+#[test]
+fn what_may_not_be_read_is_named_and_the_rest_is_kept() {
+    let disk = Disk::new();
+    disk.file("r/good/file", "g")
+        .file("r/locked/file", "l")
+        .file("r/half/file", "h");
+    for path in ["r/locked", "r/half/file"] {
+        fs::set_permissions(disk.path(path), Permissions::from_mode(0o000)).expect("chmod");
+    }
+    if fs::read_dir(disk.path("r/locked")).is_ok() {
+        return skipped("this user may read everything");
+    }
+    let mut tree = disk.walk("r");
+    let wanted = files(&tree);
+    tree.read(wanted, u64::MAX);
+    assert_eq!(content(&tree), "g");
+    let found = troubles(&tree);
+    assert!(
+        matches!(
+            found[..],
+            [
+                ("locked", Fault::Unreadable(_)),
+                ("half/file", Fault::Unreadable(_))
+            ]
+        ),
+        "{found:?}"
+    );
+    assert!(
+        found[0].1.to_string().contains("ermission denied"),
+        "{found:?}"
+    );
+    fs::set_permissions(disk.path("r/locked"), Permissions::from_mode(0o755)).expect("chmod");
+}
+
+#[test]
+fn a_root_that_is_missing_or_a_file_says_so() {
+    let disk = Disk::new();
+    disk.file("file", "x");
+    assert_eq!(disk.walk("nowhere").roots[0].fault(), Some(&Fault::Missing));
+    assert!(matches!(
+        disk.walk("file").roots[0].fault(),
+        Some(Fault::Unreadable(_))
+    ));
+}
+
+#[test]
+fn paths_are_shown_as_the_user_would_type_them() {
+    let root = |dir: &str| TreeRoot {
+        dir: dir.into(),
+        entries: Vec::new(),
+        troubles: Vec::new(),
+    };
+    let cases = [
+        (".", "a/b", "a/b"),
+        (".", "", "."),
+        ("skills", "a", "skills/a"),
+        ("skills/", "a", "skills/a"),
+        ("./skills", "a", "./skills/a"),
+        ("/", "a", "/a"),
+        ("/", "", "/"),
+        ("/abs", "", "/abs"),
+    ];
+    for (dir, path, shown) in cases {
+        assert_eq!(root(dir).shown(path), shown, "{dir} {path}");
+    }
+}
+
+#[test]
+fn the_fingerprint_moves_with_everything_that_counts() {
+    type Change = fn(&Disk);
+    let changes: [(&str, bool, Change); 13] = [
+        ("nothing", false, |_| {}),
+        ("an edit", true, |disk| {
+            disk.file("r/a/SKILL.md", "longer than before");
+        }),
+        ("an edit of equal size, with the old time", true, |disk| {
+            let path = disk.path("r/a/SKILL.md");
+            let time = fs::metadata(&path)
+                .and_then(|it| it.modified())
+                .expect("a time");
+            fs::write(&path, "bbbb").expect("a file");
+            File::options()
+                .append(true)
+                .open(&path)
+                .and_then(|it| it.set_modified(time))
+                .expect("a time");
+        }),
+        ("a replaced file", true, |disk| {
+            disk.file("new", "aaaa");
+            fs::rename(disk.path("new"), disk.path("r/a/SKILL.md")).expect("a rename");
+        }),
+        ("a new file", true, |disk| {
+            disk.file("r/b/SKILL.md", "b");
+        }),
+        ("a new empty directory", true, |disk| {
+            disk.dir("r/b");
+        }),
+        ("a deleted file", true, |disk| {
+            fs::remove_file(disk.path("r/a/SKILL.md")).expect("a file");
+        }),
+        ("a renamed directory", true, |disk| {
+            fs::rename(disk.path("r/a"), disk.path("r/c")).expect("a rename");
+        }),
+        ("an executable bit", true, |disk| {
+            fs::set_permissions(disk.path("r/a/SKILL.md"), Permissions::from_mode(0o755))
+                .expect("chmod");
+        }),
+        ("a link's target", true, |disk| {
+            disk.file("store/s/SKILL.md", "changed");
+        }),
+        ("a link that leads elsewhere", true, |disk| {
+            fs::remove_file(disk.path("r/s")).expect("a link");
+            disk.link("r/s", "../store/t");
+        }),
+        ("junk", false, |disk| {
+            disk.file("r/a/.SKILL.md.swp", "x")
+                .file("r/a/.DS_Store", "x");
+        }),
+        ("a directory that is never read", false, |disk| {
+            disk.file("r/node_modules/x/SKILL.md", "more");
+        }),
+    ];
+    for (what, moves, change) in changes {
+        let disk = Disk::new();
+        disk.file("r/a/SKILL.md", "aaaa")
+            .file("r/node_modules/x/SKILL.md", "x")
+            .file("store/s/SKILL.md", "s")
+            .file("store/t/SKILL.md", "s")
+            .link("r/s", "../store/s");
+        let before = disk.fingerprint("r");
+        change(&disk);
+        assert_eq!(disk.fingerprint("r") != before, moves, "{what}");
+    }
+}
+
+#[test]
+fn a_root_that_comes_and_goes_moves_the_fingerprint() {
+    let disk = Disk::new();
+    let missing = disk.fingerprint("r");
+    assert_eq!(disk.fingerprint("r"), missing);
+    disk.dir("r");
+    let empty = disk.fingerprint("r");
+    disk.file("r/late/SKILL.md", "late");
+    let full = disk.fingerprint("r");
+    fs::remove_dir_all(disk.path("r")).expect("a directory");
+    assert!(missing != empty && empty != full && full != missing);
+    assert_eq!(disk.fingerprint("r"), missing);
+}

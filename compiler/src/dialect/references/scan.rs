@@ -181,12 +181,13 @@ fn code_span<'a>(line: &'a str, at: usize, base: usize, found: &mut Vec<Found<'a
     let start = code.len() - code.trim_start().len();
     let target = code[start..].split_whitespace().next().unwrap_or_default();
     if target.contains('/') {
-        let at = base + at + ticks + start;
+        let from = at + ticks + start;
+        let before = &line[..from];
         found.push(Found {
-            at,
+            at: base + from,
             target,
             place: Place::Code,
-            before: &line[..at - base - ticks - start],
+            before,
         });
     }
     ticks + length + ticks
