@@ -17,6 +17,8 @@ use crate::pages::Pages;
 
 mod ownership;
 mod publish;
+#[cfg(test)]
+mod tests;
 
 pub use publish::publish;
 

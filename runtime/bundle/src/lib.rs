@@ -33,6 +33,8 @@ mod skill;
 mod verify;
 
 mod error;
+#[cfg(test)]
+mod sample;
 
 pub use catalog::{Catalog, Root};
 pub use container::{Bundle, SectionInfo, publish};

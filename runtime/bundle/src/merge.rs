@@ -93,3 +93,63 @@ fn file_entry(file: &File<'_>) -> Result<FileEntry, Error> {
         bytes: file.bytes()?.map(Arc::from),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Dialect;
+    use crate::sample::{file, set, skill};
+    use crate::{Bundle, SkillSet, write};
+
+    fn tree(path: &str, parent: Option<u32>) -> crate::SkillEntry {
+        let mut entry = skill(path, &format!("{path} text\n"));
+        (entry.dialect, entry.inherit, entry.parent) = (Dialect::Tree, true, parent);
+        entry
+    }
+
+    fn bundle(set: &SkillSet) -> Bundle {
+        Bundle::from_bytes(&write(set).expect("consistent")).expect("intact")
+    }
+
+    #[test]
+    fn appending_a_bundle_to_nothing_gives_the_same_skills() {
+        let mut packed = skill("pack", "see the file\n");
+        packed.files = vec![
+            file("big.txt", &b"line\n".repeat(40_000)),
+            file("small.bin", &[0, 1, 2]),
+        ];
+        let original = set(vec![tree("ui/auth", Some(1)), tree("_root", None), packed]);
+        let mut copy = SkillSet::default();
+        copy.extend_from(&bundle(&original)).expect("intact");
+        assert_eq!(bundle(&copy).as_bytes(), bundle(&original).as_bytes());
+    }
+
+    #[test]
+    fn what_came_first_wins_and_becomes_the_parent() {
+        let below = set(vec![
+            tree("_root", None),
+            tree("ui", Some(0)),
+            skill("pdf", "below\n"),
+        ]);
+        let mut above = set(vec![skill("pdf", "above\n"), tree("_root", None)]);
+        above.extend_from(&bundle(&below)).expect("intact");
+        let merged = bundle(&above);
+        let catalog = merged.catalog().expect("intact");
+        let paths: Vec<_> = catalog
+            .skills()
+            .map(|skill| skill.expect("intact").path)
+            .collect();
+        assert_eq!(paths, ["pdf", "_root", "ui"]);
+        let body = |path| {
+            catalog
+                .by_path(path)
+                .expect("intact")
+                .expect("there")
+                .body()
+                .expect("intact")
+        };
+        assert_eq!(body("pdf"), "above\n");
+        let ui = catalog.by_path("ui").expect("intact").expect("there");
+        assert_eq!(ui.parent().expect("intact").expect("there").id, 1);
+        assert_eq!(catalog.roots().expect("intact").len(), 2);
+    }
+}
