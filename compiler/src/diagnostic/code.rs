@@ -45,7 +45,7 @@ codes! {
     HiddenCharacter "hidden-character" Warning "Characters that carry text unseen, or that reorder text, stand in the file."
     InvisibleCharacter "invisible-character" Info "Characters without width stand in the file."
     UnclosedFrontmatter "unclosed-frontmatter" Error "The frontmatter has no closing fence."
-    FrontmatterTooLarge "frontmatter-too-large" Error "The frontmatter is larger than 64 KiB or holds more than 8,192 values."
+    FrontmatterTooLarge "frontmatter-too-large" Error "The frontmatter is larger than 64 KiB or holds more than 4,096 values."
     EmptyBody "empty-body" Warning "Nothing follows the frontmatter."
 
     // YAML.

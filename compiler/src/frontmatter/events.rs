@@ -19,7 +19,7 @@ pub(super) const MAX_DEPTH: usize = 32;
 
 /// Values that are read, so that 64 KiB of `[],` cost little memory. The most
 /// that one of 601 real ones holds is 20.
-const MAX_NODES: usize = 8192;
+const MAX_NODES: usize = 4096;
 
 /// Reads a text as one YAML document: `None` where it has no content. `strict`
 /// wants continuation lines indented as YAML 1.2 does; without it they may

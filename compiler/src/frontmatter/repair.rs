@@ -62,13 +62,18 @@ fn is_used(text: &str, part: &Range<usize>, sign: char, name: &str) -> bool {
         '&' => format!("*{name}"),
         _ => return false,
     };
-    !name.is_empty()
+    let is_name = name
+        .chars()
+        .all(|it| it.is_alphanumeric() || matches!(it, '-' | '_' | '.'));
+    is_name
+        && !name.is_empty()
         && yaml.match_indices(&other).any(|(at, _)| {
             let before = yaml[..at].chars().next_back();
             let after = yaml[at + other.len()..].chars().next();
-            let apart =
-                |it: Option<char>| it.is_none_or(|it| it.is_whitespace() || "[]{},".contains(it));
-            apart(before) && apart(after)
+            let blank_or = |it: Option<char>, signs: &str| {
+                it.is_none_or(|it| it.is_whitespace() || signs.contains(it))
+            };
+            blank_or(before, "[{,") && blank_or(after, "]},")
         })
 }
 

@@ -140,7 +140,7 @@ fn a_file_that_cannot_be_served_says_where_and_why() {
         ("a: !ruby/object {x: y}\n", &["yaml-feature 2:4"]),
         ("%YAML 1.2\na: b\n", &["yaml-feature 2:1"]),
         (&deep, &["too-deep 2:36"]),
-        (&wide, &["frontmatter-too-large 2:16387"]),
+        (&wide, &["frontmatter-too-large 2:8195"]),
         (&large, &["frontmatter-too-large 2:1"]),
         (&binary, &["invalid-yaml 2:4"]),
         ("- a\n- b\n", &["not-a-mapping 2:1"]),

@@ -14,9 +14,9 @@ use super::repair::{self, Repair};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 
 /// Parser events after which nothing is mended any more, all attempts together.
-/// The largest frontmatter that is read takes about 16,000; real ones take 60
+/// The largest frontmatter that is read takes about 12,000; real ones take 60
 /// at most. One more attempt may follow, so this bounds the time for any input.
-const MAX_EVENTS: usize = 20_000;
+const MAX_EVENTS: usize = 10_000;
 
 /// Faults mended in one frontmatter.
 const MAX_REPAIRS: usize = 32;

@@ -122,6 +122,8 @@ proptest! {
 
     #[test]
     fn an_unquoted_line_loses_nothing(text in "[A-Za-z@*&!%`\"'\\[{(][A-Za-z0-9 :,.'\"(){}\\[\\]*&!@`%|>?/-]{0,60}[a-z.]") {
+        // Together they can be an alias with its anchor, which is refused.
+        let text = if text.contains('*') { text.replace('&', "+") } else { text };
         let source = format!("---\nbefore: 1\nv: {text}\nallowed-tools: Read\n---\n");
         let (document, found) = parse("f", source.as_bytes());
         prop_assert!(document.is_some(), "{:?}", found);
