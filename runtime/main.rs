@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use cli::output::{complain, is_closed_pipe};
+use cli::output::{complain_of, is_closed_pipe};
 use cli::{compile, inspect, list, reference, search, serve, show, usage, verify};
 
 const EXAMPLES: &str = "\
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         // Whoever read our output had seen enough.
         Err(error) if is_closed_pipe(&error) => Exit::Fine.into(),
         Err(error) => {
-            complain(&format!("{error:#}"));
+            complain_of(&error);
             Exit::CouldNotRun.into()
         }
     }

@@ -6,7 +6,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use skillbundle_format::{Bundle, Scope, Skill, include_bundle};
+use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill, include_bundle};
 
 use crate::directories;
 
@@ -22,8 +22,9 @@ const STANDARD: [(&str, Scope); 4] = [
     ("~/.claude/skills", Scope::Global),
 ];
 
-/// How alike a path must be to be offered for a mistyped one (1 is equal).
-const ALIKE: f64 = 0.8;
+/// How alike a path must be to be offered for a mistyped one (1 is equal): a
+/// slip in three letters, two in six.
+const ALIKE: f64 = 0.6;
 
 /// Where the skills come from, as typed.
 #[derive(clap::Args, Debug, Clone, Default)]
@@ -47,10 +48,14 @@ pub(crate) struct Place {
     pub(crate) scope: Scope,
 }
 
-/// A bundle, and where it came from in words.
+/// A bundle, and where it came from.
 pub(crate) struct Opened {
+    /// The bundle.
     pub(crate) bundle: Bundle,
+    /// Where it came from, in words.
     pub(crate) origin: String,
+    /// The options that led to it, for hints.
+    options: String,
 }
 
 impl Sources {
@@ -59,24 +64,33 @@ impl Sources {
         self.bundle.is_none() && self.dir.is_empty()
     }
 
+    /// The options as they are typed, each after a space.
+    pub(crate) fn options(&self) -> String {
+        let bundle = self
+            .bundle
+            .iter()
+            .map(|file| format!(" --bundle {}", file.display()));
+        let dirs = self
+            .dir
+            .iter()
+            .map(|dir| format!(" --dir {}", dir.display()));
+        bundle.chain(dirs).collect()
+    }
+
     /// Opens or compiles what was named, else what is baked in.
     pub(crate) fn open(&self) -> Result<Opened> {
-        if let Some(file) = &self.bundle {
-            return Ok(Opened {
-                bundle: Bundle::open(file)?,
-                origin: file.display().to_string(),
-            });
-        }
-        if self.dir.is_empty() {
-            return Ok(Opened {
-                bundle: embedded()?,
-                origin: "this binary".to_owned(),
-            });
-        }
-        let places = places(&self.dir);
+        let (bundle, origin) = match &self.bundle {
+            Some(file) => (open_file(file)?, file.display().to_string()),
+            None if self.dir.is_empty() => (embedded()?, "this binary".to_owned()),
+            None => {
+                let places = places(&self.dir);
+                (directories::compile_once(&places)?, names(&places))
+            }
+        };
         Ok(Opened {
-            bundle: directories::compile_once(&places)?,
-            origin: names(&places),
+            bundle,
+            origin,
+            options: self.options(),
         })
     }
 }
@@ -92,24 +106,42 @@ impl Opened {
         if let Some(skill) = found {
             return Ok(skill);
         }
-        let mut alike = Vec::new();
-        for skill in catalog.skills() {
-            let skill = skill?;
-            let score = [skill.path, skill.install_name(), skill.name]
-                .map(|name| strsim::jaro_winkler(name, typed))
-                .into_iter()
-                .fold(0.0, f64::max);
-            if score >= ALIKE {
-                alike.push((score, skill.path));
-            }
-        }
-        alike.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let hint = match alike.first() {
-            Some((_, path)) => format!("did you mean `{path}`?"),
-            None => "`skillbundle list` shows what there is".to_owned(),
+        let hint = match nearest(&catalog, typed)? {
+            Some(path) => format!("did you mean `{path}`?"),
+            None => format!("`skillbundle list{}` shows what there is", self.options),
         };
         bail!("no skill `{typed}` in {}; {hint}", self.origin)
     }
+}
+
+/// The path that was probably meant.
+fn nearest<'a>(catalog: &Catalog<'a>, typed: &str) -> Result<Option<&'a str>> {
+    let typed = typed.to_lowercase();
+    let alike = |name: &str| {
+        let name = name.to_lowercase();
+        let part = if name.contains(&typed) { ALIKE } else { 0.0 };
+        strsim::normalized_damerau_levenshtein(&name, &typed).max(part)
+    };
+    let mut best = (ALIKE, None);
+    for skill in catalog.skills() {
+        let skill = skill?;
+        let score = [skill.path, skill.install_name(), skill.name]
+            .into_iter()
+            .map(alike)
+            .fold(0.0, f64::max);
+        if score > best.0 || (score >= ALIKE && best.1.is_none()) {
+            best = (score, Some(skill.path));
+        }
+    }
+    Ok(best.1)
+}
+
+/// Opens a bundle file; every fault names it.
+fn open_file(file: &Path) -> Result<Bundle> {
+    Bundle::open(file).map_err(|error| match error {
+        Error::Read { .. } => error.into(),
+        error => anyhow!("{}: {error}", file.display()),
+    })
 }
 
 /// The skills baked into this binary.
@@ -178,4 +210,16 @@ pub(crate) fn check_directory(dir: &Path) -> Result<()> {
         "{} is not a directory; a bundle is named with --bundle",
         dir.display()
     )
+}
+
+/// Fails with one line where a file cannot be read as a bundle's.
+pub(crate) fn check_file(file: &Path) -> Result<()> {
+    match std::fs::metadata(file) {
+        Ok(found) if found.is_dir() => bail!(
+            "{} is a directory; directories of skills are named with --dir",
+            file.display()
+        ),
+        Ok(_) => Ok(()),
+        Err(error) => bail!("cannot read {}: {error}", file.display()),
+    }
 }

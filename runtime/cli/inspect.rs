@@ -78,17 +78,12 @@ fn meant(args: &Args) -> Result<(Sources, Option<String>)> {
             Some(first.to_string_lossy().into_owned()),
         ));
     }
-    let sources = if first.is_dir() {
-        Sources {
-            bundle: None,
-            dir: vec![first.clone()],
-        }
+    let mut sources = Sources::default();
+    if first.is_dir() {
+        sources.dir.push(first.clone());
     } else {
-        Sources {
-            bundle: Some(first.clone()),
-            dir: Vec::new(),
-        }
-    };
+        sources.bundle = Some(first.clone());
+    }
     Ok((sources, args.path.clone()))
 }
 
@@ -109,11 +104,12 @@ fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
         &format!("sha256:{}", bundle.content_hex()),
     ))?;
     out.line(&field("size", &counted(bundle.byte_len(), "byte")))?;
-    out.line(&field("skills", &list::count(&catalog)?))?;
-    out.line(&field(
-        "files",
-        &format!("{}, {}", counted(files.0, "file"), counted(files.1, "byte")),
-    ))?;
+    let content = [
+        list::count(&catalog)?,
+        counted(files.0, "file"),
+        counted(files.1, "byte"),
+    ];
+    out.line(&field("content", &content.join(", ")))?;
 
     out.heading("Sections")?;
     let mut sections = Table::new(&["NAME", ">OFFSET", ">BYTES"]);
@@ -124,24 +120,24 @@ fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
             &grouped(section.len),
         ]);
     }
-    out.table(&sections)?;
+    out.page(&sections)?;
 
     out.heading("Settings")?;
     let mut settings = Table::new(&["KEY", "VALUE"]);
     for (key, value) in settings_of(&catalog.settings()?) {
         settings.row([key, &plain(&value)]);
     }
-    out.table(&settings)?;
+    out.page(&settings)?;
 
     out.heading("Roots")?;
     let mut roots = Table::new(&["LABEL", "SCOPE"]);
     for root in catalog.roots()? {
         roots.row([root.label, root.scope.as_str()]);
     }
-    out.table(&roots)?;
+    out.page(&roots)?;
 
     out.heading("Skills")?;
-    Ok(out.table(&list::table(&catalog)?)?)
+    Ok(out.page(&list::table(&catalog)?)?)
 }
 
 fn show_skill(out: &mut Output, skill: &Skill<'_>) -> Result<()> {
@@ -200,7 +196,7 @@ fn show_files(out: &mut Output, skill: &Skill<'_>) -> Result<()> {
         return Ok(());
     }
     out.heading("Files")?;
-    Ok(out.table(&table)?)
+    Ok(out.page(&table)?)
 }
 
 /// What there is to say about a file beside its bytes: `script, server, executable`.
@@ -294,7 +290,7 @@ fn settings_of(settings: &Settings) -> Vec<(&'static str, Value)> {
         ),
         (
             "scripts.allowed_extensions",
-            settings.script_extensions.join(" ").into(),
+            settings.script_extensions.clone().into(),
         ),
         ("assets.max_size_bytes", settings.asset_max_bytes.into()),
         (
@@ -305,11 +301,13 @@ fn settings_of(settings: &Settings) -> Vec<(&'static str, Value)> {
 }
 
 fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
+        value => value.to_string(),
+    }
 }
 
 fn field(key: &str, value: &str) -> String {
-    format!("{key:<12}{value}")
+    format!("{key:<13}{value}")
 }

@@ -76,7 +76,7 @@ pub(super) fn table(catalog: &Catalog<'_>) -> Result<Table> {
     Ok(table)
 }
 
-/// `3 skills`, or `3 skills (2 folder, 1 tree)` where there are both.
+/// `3 skills (folder)`, or `3 skills (2 folder, 1 tree)` where there are both.
 pub(super) fn count(catalog: &Catalog<'_>) -> Result<String> {
     let mut tree = 0;
     for skill in catalog.skills() {

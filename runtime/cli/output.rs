@@ -106,6 +106,15 @@ impl Output {
         self.stream.write_all(bytes)
     }
 
+    /// A table as part of a page: aligned in a pipe, too, and not cut there.
+    pub(crate) fn page(&mut self, table: &Table) -> io::Result<()> {
+        let look = Look {
+            width: Some(self.look.width.unwrap_or(usize::MAX)),
+            ..self.look
+        };
+        self.bytes(table.render(look).as_bytes())
+    }
+
     /// A table as this stream shows it.
     pub(crate) fn table(&mut self, table: &Table) -> io::Result<()> {
         self.bytes(table.render(self.look).as_bytes())
@@ -136,6 +145,18 @@ pub(crate) fn complain(text: &str) {
         look.styled("1;31", "error:"),
         text::many_lines(text)
     ));
+}
+
+/// An error and its causes, in one line. A cause that the error above it has
+/// quoted already is not told twice.
+pub(crate) fn complain_of(error: &anyhow::Error) {
+    let mut told: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !told.iter().any(|above| above.contains(&cause)) {
+            told.push(cause);
+        }
+    }
+    complain(&told.join(": "));
 }
 
 /// Whether a run ended because whoever read our stdout had seen enough.

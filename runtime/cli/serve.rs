@@ -3,7 +3,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
@@ -56,7 +56,10 @@ enum Choice {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     log_to_stderr();
     match choose(&args.sources)? {
-        Choice::Bundle(file) => serve(Archive::new(file)?, args),
+        Choice::Bundle(file) => {
+            sources::check_file(&file)?;
+            serve(Archive::new(file)?, args)
+        }
         Choice::Directories(places) => serve(Directories::new(places)?, args),
         Choice::Standard => match directories::over_embedded(sources::standard()) {
             Some(overlaid) => serve(overlaid, args),
@@ -104,7 +107,7 @@ fn greet(source: &impl Source, args: &Args) -> Result<()> {
         note(notice);
     }
     let skills = list::count(&loaded.bundle.catalog()?)?;
-    let options = options_again(&args.sources);
+    let options = options_elsewhere(&args.sources);
     note(&format!(
         "skillbundle {version} serves {skills} from {from}\n\
          It speaks the Model Context Protocol on stdin and stdout: an agent host starts it, Ctrl-D ends it.\n\
@@ -118,22 +121,14 @@ fn greet(source: &impl Source, args: &Args) -> Result<()> {
 }
 
 /// The source options as they would be typed elsewhere: with absolute paths.
-fn options_again(sources: &Sources) -> String {
-    let absolute = |path: &Path| {
-        std::path::absolute(path)
-            .unwrap_or_else(|_| path.to_owned())
-            .display()
-            .to_string()
-    };
-    let bundle = sources
-        .bundle
-        .iter()
-        .map(|file| format!(" --bundle {}", absolute(file)));
-    let dirs = sources
-        .dir
-        .iter()
-        .map(|dir| format!(" --dir {}", absolute(dir)));
-    bundle.chain(dirs).collect()
+fn options_elsewhere(sources: &Sources) -> String {
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let bundle = sources.bundle.as_ref().map(absolute);
+    Sources {
+        bundle,
+        dir: sources.dir.iter().map(absolute).collect(),
+    }
+    .options()
 }
 
 /// Logs go to stderr: stdout belongs to the protocol.

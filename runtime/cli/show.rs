@@ -50,7 +50,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     } else if args.raw && !out.is_terminal() {
         out.bytes(&skill.source()?)?;
     } else {
-        out.text(&text_of(&skill, args.raw)?)?;
+        let mut text = text_of(&skill, args.raw)?;
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        out.text(&text)?;
     }
     out.finish()?;
     Ok(Exit::Fine)

@@ -155,19 +155,17 @@ pub(crate) fn compile(places: &[Place]) -> Result<Compiled> {
     compiled.with_context(|| format!("cannot read {}", sources::names(places)))
 }
 
-/// Compiles directories to be asked, and says in one line if they need a look.
+/// Compiles directories to be asked, and says in one line if there are errors:
+/// what is asked for may be missing for one of them.
 pub(crate) fn compile_once(places: &[Place]) -> Result<Bundle> {
     let compiled = compile(places)?;
-    let (errors, warnings) = (
-        compiled.report.count(Severity::Error),
-        compiled.report.count(Severity::Warning),
-    );
-    if errors + warnings > 0 {
+    let errors = compiled.report.count(Severity::Error);
+    if errors > 0 {
+        let names = sources::names(places);
+        let found = counted(errors as u64, "error");
         note(&format!(
-            "{}, {}; `skillbundle compile --check {}` shows them",
-            counted(errors as u64, "error"),
-            counted(warnings as u64, "warning"),
-            sources::names(places).replace(", ", " "),
+            "{found} in {names}; `skillbundle compile --check {}` shows more",
+            names.replace(", ", " ")
         ));
     }
     Ok(bundle(&compiled.set)?)
