@@ -14,6 +14,9 @@ mod mcp;
 mod platform;
 mod transport;
 
+#[cfg(test)]
+mod testing;
+
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use std::time::Duration;

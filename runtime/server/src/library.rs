@@ -223,3 +223,6 @@ impl Drop for Reset<'_> {
         self.0.store(false, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests;

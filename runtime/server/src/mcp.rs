@@ -159,3 +159,6 @@ fn unknown_tool(name: &str, options: &Options) -> ErrorData {
     let known: Vec<_> = tools::TOOLS.iter().map(|tool| tool.name(options)).collect();
     ErrorData::invalid_params(format!("unknown tool \"{}\"; this server has {}", reply::shortened(name), known.join(", ")), None)
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,3 +135,6 @@ impl rmcp::transport::Transport<RoleServer> for Transport {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
