@@ -2,13 +2,14 @@
 //! YAML with a place for every key and value, and mends what real files get
 //! wrong. One parse serves strict checks and lenient loading alike: whatever
 //! is wrong is a diagnostic, and a [`Document`] that is returned is fit to be
-//! served, errors or not. It knows no skill field by meaning.
+//! served, errors or not. It knows the shapes of fields, not their meaning.
 
 mod characters;
 mod events;
 mod fence;
 mod fields;
 mod json;
+mod known;
 mod node;
 mod patch;
 mod repair;
@@ -22,7 +23,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 
 pub(crate) use fields::Fields;
 pub(crate) use json::to_json;
-pub(crate) use node::{Entry, Key, Kind, Node, Style};
+pub(crate) use node::{Kind, Node, Style};
 
 /// A parsed file. All ranges are byte offsets into the file as it is on disk.
 #[derive(Debug, Clone)]
@@ -52,13 +53,15 @@ pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnos
             None => None,
         };
         characters::check(file, text, &mut out);
-        Some(Document {
+        let document = Document {
             file: file.to_owned(),
             head: text[..parts.body].to_owned(),
             text_start: parts.text_start,
             body: parts.body..text.len(),
             root,
-        })
+        };
+        known::check(&document, &mut out);
+        Some(document)
     });
     (document, out)
 }

@@ -65,6 +65,7 @@ codes! {
     NotABoolean "not-a-boolean" Warning "`true` or `false` is wanted."
     NotANumber "not-a-number" Warning "A number is wanted."
     ToolListShape "tool-list-shape" Info "The list of tools is not written in the portable, space-separated form."
+    UnknownKey "unknown-key" Warning "Nothing reads the key; it resembles one that is read."
 
     // The disk.
     RootMissing "root-missing" Error "A root does not exist."

@@ -639,6 +639,32 @@ fn tools_are_one_list_in_every_shape() {
 }
 
 #[test]
+fn known_keys_have_their_shape_and_typing_errors_are_named() {
+    for (yaml, findings) in [
+        ("license: 2.0\n", &["not-text 2:10"][..]),
+        ("version: 1.10\n", &["not-text 2:10"]),
+        ("version: 1.1.0\n", &[]),
+        ("argument-hint: [file]\n", &["not-text 2:16"]),
+        ("user-invocable: no\n", &["not-a-boolean 2:17"]),
+        ("allowed-tools: [Read]\n", &["tool-list-shape 2:16"]),
+        ("allowed-tools: {a: b}\n", &["not-text 2:16"]),
+        ("allowed_tools: Read\n", &["unknown-key 2:1"]),
+        ("Description: x\n", &["unknown-key 2:1"]),
+        ("desciption: x\n", &["unknown-key 2:1"]),
+        ("desciption: x\ndescription: y\n", &[]),
+        (
+            "mode: x\ntags: [a]\nauthor: y\nversions: 1\n",
+            &["unknown-key 5:1"],
+        ),
+        ("metadata: {license: 2.0}\nmodel:\n", &[]),
+    ] {
+        let (document, found) = read(&fenced(yaml));
+        assert!(document.is_some(), "{yaml:?}");
+        assert_eq!(found, findings, "{yaml:?}");
+    }
+}
+
+#[test]
 fn json_has_every_key_in_order_and_typed() {
     let yaml = "z: 1.10\na: [yes, No, true, ~, 0x1F, 007]\n1: {k: .inf, \"q\": \"1\"}\nd: 2026-01-02\n? [c, d]\n: e\nt: |\n  x\n";
     let (document, found) = read(&fenced(yaml));

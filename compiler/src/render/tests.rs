@@ -94,7 +94,7 @@ fn nothing_a_terminal_obeys_is_printed() {
             .chars()
             .filter(|it| *it != '\n' && !super::is_safe(*it))
             .collect();
-        assert_eq!(bad, []);
+        assert!(bad.is_empty(), "{bad:?}");
     }
     let colored = report.render_human(true);
     assert!(

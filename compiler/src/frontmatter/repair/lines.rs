@@ -3,41 +3,7 @@
 
 use std::ops::Range;
 
-/// Keys that mean something to a host, some of them limits. A line that
-/// begins with one is never taken for text.
-const KNOWN_KEYS: &[&str] = &[
-    "agent",
-    "allowed-tools",
-    "allowed_tools",
-    "argument-hint",
-    "arguments",
-    "assets",
-    "compatibility",
-    "context",
-    "default-enabled",
-    "description",
-    "disable-model-invocation",
-    "disallowed-tools",
-    "disallowed_tools",
-    "display-name",
-    "effort",
-    "hooks",
-    "inherit",
-    "keywords",
-    "license",
-    "metadata",
-    "model",
-    "name",
-    "paths",
-    "permissions",
-    "priority",
-    "scripts",
-    "shell",
-    "tools",
-    "user-invocable",
-    "version",
-    "when_to_use",
-];
+use super::super::known::is_known;
 
 /// A line, without its line end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -289,9 +255,7 @@ pub(in crate::frontmatter) fn begins_key(text: &str, at: usize) -> bool {
 fn known_key(content: &str) -> bool {
     key_length(content).is_some_and(|length| {
         let key = content[..length].trim_matches(['"', '\'', ' ']);
-        KNOWN_KEYS
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(key))
+        is_known(key)
     })
 }
 
@@ -308,9 +272,7 @@ pub(in crate::frontmatter) fn known_key_within(text: &str, place: &Range<usize>)
 /// `name:value`: where the colon is, if all before it is a known key.
 pub(super) fn tight_colon(content: &str) -> Option<usize> {
     let colon = content.find(':')?;
-    let known = KNOWN_KEYS
-        .iter()
-        .any(|it| it.eq_ignore_ascii_case(&content[..colon]));
+    let known = is_known(&content[..colon]);
     (known && !ends_key(&content[colon + 1..])).then_some(colon)
 }
 

@@ -72,6 +72,13 @@ fn real_skills_read_as_other_readers_read_them() {
         }
         fenced += 1;
         served += 1;
+        for it in found.iter().filter(|it| it.code == Code::UnknownKey) {
+            eprintln!(
+                "{name}: {}; {}",
+                it.message,
+                it.help.as_deref().unwrap_or_default()
+            );
+        }
         let errors = found.iter().filter(|it| it.fix.is_some()).count();
         mended += usize::from(errors > 0);
         for it in found.iter().filter(|it| it.fix.is_some()) {
