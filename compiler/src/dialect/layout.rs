@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use super::{
     Places, Reader, directory, file_name, is_markdown, is_marked_name, is_skill_file, reader,
 };
-use crate::diagnostic::{Code, Diagnostic};
-use crate::source::{FileId, Tree, TreeRoot, is_hidden};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::source::{FileId, Tree, TreeRoot, is_below_hidden, is_hidden};
 
 /// The skills and possible pages of all roots.
 #[derive(Debug)]
@@ -64,34 +64,24 @@ fn root_layout(
     seen: &mut Seen,
     out: &mut Vec<Diagnostic>,
 ) -> RootLayout {
-    let files = || {
-        root.entries
-            .iter()
-            .enumerate()
-            .filter(|(_, entry)| !entry.is_directory)
-    };
+    let mut places = Places::default();
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut hidden: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut places = Places::default();
-    for (at, entry) in files().filter(|(_, entry)| is_skill_file(&entry.path)) {
-        let path = entry.path.as_str();
-        if reader(path, false, &places) == Reader::Hidden {
+    for (at, path) in files(root).filter(|(_, path)| is_skill_file(path)) {
+        if is_below_hidden(path) {
             hidden.entry(hidden_part(path)).or_default().push(path);
-        } else if reader(path, false, &places) == Reader::Folder {
+        } else {
             found.entry(directory(path)).or_default().push(at);
             places.skills.insert(directory(path).to_owned());
         }
     }
     for (folder, paths) in hidden {
-        // A dot folder inside a skill holds files of that skill.
-        if reader(paths[0], false, &places) == Reader::Hidden {
-            out.push(hidden_skills(root, folder, &paths));
-        }
+        let in_skill = reader(paths[0], false, &places) == Reader::Skill;
+        out.push(hidden_skills(root, folder, &paths, in_skill));
     }
     let skills = pick(index, root, found, seen, out);
     let mut pages = Vec::new();
-    for (at, entry) in files().filter(|(_, entry)| is_markdown(&entry.path)) {
-        let path = entry.path.as_str();
+    for (at, path) in files(root).filter(|(_, path)| is_markdown(path)) {
         if is_marked_name(path) && reader(path, false, &places) == Reader::Tree {
             places.marked.insert(directory(path).to_owned());
         }
@@ -189,19 +179,36 @@ fn hidden_part(path: &str) -> &str {
     &path[..end.min(path.len())]
 }
 
-fn hidden_skills(root: &TreeRoot, folder: &str, paths: &[&str]) -> Diagnostic {
+/// Says that skills are not found. What a dot folder inside a skill holds is
+/// served as that skill's files.
+fn hidden_skills(root: &TreeRoot, folder: &str, paths: &[&str], in_skill: bool) -> Diagnostic {
     let what = match paths {
         [_] => "a skill in this dot folder is".to_owned(),
         paths => format!("{} skills in this dot folder are", paths.len()),
     };
-    let message = format!("{what} not served: dot folders are not searched");
-    let help = format!(
+    let how = if in_skill {
+        "served as files of the skill around it only"
+    } else {
+        "not served"
+    };
+    let message = format!("{what} {how}: dot folders are not searched");
+    let mut finding = Diagnostic::new(Code::HiddenSkill, root.shown(folder), message);
+    for path in paths.iter().take(3) {
+        finding = finding.related_in(root.shown(path), None, "lies there");
+    }
+    if in_skill {
+        return finding.severity(Severity::Info);
+    }
+    finding.help(format!(
         "name the folder as a root of its own: `{}`",
         root.shown(folder)
-    );
-    let mut finding = Diagnostic::new(Code::HiddenSkill, root.shown(folder), message).help(help);
-    for path in paths.iter().take(3) {
-        finding = finding.related_in(root.shown(path), None, "not served");
-    }
-    finding
+    ))
+}
+
+/// The files of a root, by index and path.
+fn files(root: &TreeRoot) -> impl Iterator<Item = (usize, &str)> {
+    let entries = root.entries.iter().enumerate();
+    entries
+        .filter(|(_, it)| !it.is_directory)
+        .map(|(at, it)| (at, it.path.as_str()))
 }
