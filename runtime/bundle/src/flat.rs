@@ -149,6 +149,12 @@ impl Numbers<'_> {
         self.0.len()
     }
 
+    /// The two numbers of an array of pairs, if there is such a pair.
+    pub(crate) fn pair(self, index: usize) -> Option<(u32, u32)> {
+        let first = index.checked_mul(2)?;
+        Some((self.get(first)?, self.get(first.checked_add(1)?)?))
+    }
+
     /// The range between two neighbours of an array made by
     /// [`TableWriter::put_ends`]; none where it would be backwards.
     pub(crate) fn range(self, index: usize) -> Option<Range<usize>> {
@@ -250,6 +256,7 @@ pub(crate) mod tests {
             (numbers.len(), numbers.get(1), numbers.get(2)),
             (2, Some(8), None)
         );
+        assert_eq!((numbers.pair(0), numbers.pair(1)), (Some((7, 8)), None));
         assert_eq!(table.bytes(3).expect("there"), b"abc");
         table.finish().expect("nothing else");
     }

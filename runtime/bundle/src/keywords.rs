@@ -82,16 +82,9 @@ impl<'a> KeywordTable<'a> {
     /// Checks that the arrays fit the bytes; what they hold is checked when used.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut table = TableReader::new(bytes, MAGIC, WHAT)?;
-        let [
-            skills,
-            keywords,
-            indexed,
-            groups,
-            slots,
-            suffixes,
-            postings,
-            text,
-        ] = table.counts()?;
+        let counts: [usize; 8] = table.counts()?;
+        let [skills, keywords, indexed, groups, ..] = counts;
+        let [.., slots, suffixes, postings, text] = counts;
         let after = |n: usize| n.checked_add(1).ok_or(corrupt(WHAT));
         let pairs = |n: usize| n.checked_mul(2).ok_or(corrupt(WHAT));
         let opened = Self {
@@ -115,7 +108,7 @@ impl<'a> KeywordTable<'a> {
     ///
     /// Work grows with the length of the tokens and with the matches, not with
     /// their product, so a request needs no limit of its own: a megabyte of
-    /// text costs some tens of milliseconds.
+    /// text costs a tenth of a second.
     pub(crate) fn query(&self, tokens: &[String]) -> Result<Vec<KeywordMatch>, Error> {
         self.find(tokens).ok_or(corrupt(WHAT))
     }
@@ -216,10 +209,7 @@ impl<'a> KeywordTable<'a> {
         let mut pairs = Vec::new();
         for &keyword in keywords {
             for posting in self.posting_ends.range(keyword)? {
-                pairs.push((
-                    self.postings.get(2 * posting)?,
-                    self.postings.get(2 * posting + 1)?,
-                ));
+                pairs.push(self.postings.pair(posting)?);
             }
             // Each belongs to one keyword; a table that says otherwise could grow without end.
             if pairs.len() > self.postings.len() / 2 {
@@ -269,8 +259,8 @@ impl<'a> KeywordTable<'a> {
 
     /// A suffix: its keyword, and its bytes.
     fn suffix(&self, index: usize) -> Option<(usize, &'a [u8])> {
-        let keyword = self.suffixes.get(2 * index)? as usize;
-        let offset = self.suffixes.get(2 * index + 1)? as usize;
+        let (keyword, offset) = self.suffixes.pair(index)?;
+        let (keyword, offset) = (keyword as usize, offset as usize);
         Some((keyword, self.keyword(keyword)?.get(offset..)?))
     }
 
