@@ -7,7 +7,9 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// stdin or stdout cannot be used.
-    #[error("cannot use stdin and stdout: {0}; start the server with both connected, as an agent host does")]
+    #[error(
+        "cannot use stdin and stdout: {0}; start the server with both connected, as an agent host does"
+    )]
     Stdio(#[source] io::Error),
     /// The event loop could not be started.
     #[error("cannot start the event loop: {0}")]

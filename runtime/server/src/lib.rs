@@ -17,9 +17,10 @@ mod transport;
 #[cfg(test)]
 mod testing;
 
+use std::time::Duration;
+
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
-use std::time::Duration;
 
 use library::Library;
 use mcp::Server;
@@ -60,15 +61,18 @@ impl Options {
 /// reads stdout any more, or the process is asked to stop. All of these are a
 /// good end.
 pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Error::Runtime)?;
     let server = Server::new(Library::new(source), options);
-    let served = runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
         session(server, Transport::new(input, output)).await
     });
     // A load that is under way must not hold the process.
     runtime.shutdown_background();
-    served
+    ended
 }
 
 /// One session from its first message to its end.
@@ -105,9 +109,11 @@ async fn session(server: Server, transport: Transport) -> Result<(), Error> {
 /// A client that leaves before it has said what it wants has done no wrong.
 fn ended_early(error: ServerInitializeError) -> Result<(), Error> {
     match error {
-        ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::TransportError { .. } | ServerInitializeError::Cancelled => Ok(()),
+        ServerInitializeError::ConnectionClosed(_)
+        | ServerInitializeError::TransportError { .. }
+        | ServerInitializeError::Cancelled
         // The client has its answer already.
-        ServerInitializeError::InitializeFailed(_) => Ok(()),
+        | ServerInitializeError::InitializeFailed(_) => Ok(()),
         fault => Err(Error::Session(fault.to_string())),
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::error::Error;
 use crate::mcp::Roster;
-use crate::source::{Mode, Source};
+use crate::source::{Loaded, Mode, Source};
 
 /// How long a state that did not load is left alone. Without it every call
 /// would try again; with it a passing fault (no descriptors left) heals.
@@ -113,7 +113,9 @@ impl Library {
         if check.began.is_none_or(|began| began < asked) {
             self.look(&mut check).await;
         }
-        self.current.load_full().ok_or_else(|| Unavailable(check.reason()))
+        self.current
+            .load_full()
+            .ok_or_else(|| Unavailable(check.reason()))
     }
 
     /// Loads the skills again, whether or not anything has changed.
@@ -124,7 +126,10 @@ impl Library {
         let _done = Reset(&self.refreshing);
         let mut check = self.check.lock().await;
         check.began = Some(Instant::now());
-        match self.ask(|source| source.fingerprint().map_err(Error::from)).await {
+        match self
+            .ask(|source| source.fingerprint().map_err(Error::from))
+            .await
+        {
             Ok(state) => self.load(&mut check, state).await,
             Err(error) => check.fail(None, error.to_string()),
         }
@@ -136,7 +141,10 @@ impl Library {
 
     async fn look(&self, check: &mut Check) {
         let began = Instant::now();
-        match self.ask(|source| source.fingerprint().map_err(Error::from)).await {
+        match self
+            .ask(|source| source.fingerprint().map_err(Error::from))
+            .await
+        {
             Ok(state) if check.loaded == Some(state) => check.failure = None,
             Ok(state) if check.gave_up_on(state) => {}
             Ok(state) => self.load(check, state).await,
@@ -148,11 +156,8 @@ impl Library {
     /// Loads and publishes. `state` was asked for before, so that a change
     /// during the load shows as a moved one the next time.
     async fn load(&self, check: &mut Check, state: u64) {
-        match self.ask(|source| source.load()).await.and_then(|loaded| Generation::new(loaded.bundle, loaded.bases).map(|new| (new, loaded.notices))) {
-            Ok((generation, notices)) => {
-                for notice in notices {
-                    tracing::warn!("{notice}");
-                }
+        match self.ask(Source::load).await.and_then(Generation::new) {
+            Ok(generation) => {
                 tracing::info!(skills = generation.len(), "loaded {}", self.describe());
                 self.current.store(Some(Arc::new(generation)));
                 check.loaded = Some(state);
@@ -164,19 +169,40 @@ impl Library {
 
     /// Asks the source, on a thread of its own where that may take long. A
     /// panic in it is a failure like any other.
-    async fn ask<T: Send + 'static>(&self, question: fn(&dyn Source) -> Result<T, Error>) -> Result<T, Error> {
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: fn(&dyn Source) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let source = Arc::clone(&self.source);
         let asked = move || catch_unwind(AssertUnwindSafe(|| question(&*source)));
-        let answer = if self.mode.is_slow() { tokio::task::spawn_blocking(asked).await.unwrap_or_else(|gone| Ok(Err(Error::Source(gone.to_string())))) } else { asked() };
-        answer.unwrap_or_else(|_| Err(Error::Source("reading the skills failed unexpectedly; what happened stands above".to_owned())))
+        let answer = if self.mode.is_slow() {
+            tokio::task::spawn_blocking(asked)
+                .await
+                .ok()
+                .and_then(Result::ok)
+        } else {
+            asked().ok()
+        };
+        answer.unwrap_or_else(|| {
+            Err(Error::Source(
+                "reading the skills failed unexpectedly; stderr says how".to_owned(),
+            ))
+        })
     }
 }
 
 impl Generation {
-    fn new(bundle: Bundle, bases: Vec<Option<PathBuf>>) -> Result<Self, Error> {
+    fn new(loaded: Loaded) -> Result<Self, Error> {
+        for notice in &loaded.notices {
+            tracing::warn!("{notice}");
+        }
         // A bundle whose index cannot be looked into must not replace one that can.
-        bundle.catalog()?;
-        Ok(Self { bundle, bases, roster: OnceLock::new() })
+        loaded.bundle.catalog()?;
+        Ok(Self {
+            bundle: loaded.bundle,
+            bases: loaded.bases,
+            roster: OnceLock::new(),
+        })
     }
 
     /// The questions that these skills answer.
@@ -197,21 +223,40 @@ impl Generation {
 
 impl Check {
     fn gave_up_on(&self, state: u64) -> bool {
-        self.failure.as_ref().is_some_and(|failure| failure.state == Some(state) && failure.at.elapsed() < RETRY)
+        self.failure
+            .as_ref()
+            .is_some_and(|failure| failure.state == Some(state) && failure.at.elapsed() < RETRY)
     }
 
     fn fail(&mut self, state: Option<u64>, reason: String) {
         let at = Instant::now();
-        let known = self.failure.take().filter(|last| last.reason == reason && last.reported.elapsed() < REPORT);
+        let known = self
+            .failure
+            .take()
+            .filter(|last| last.reason == reason && last.reported.elapsed() < REPORT);
         if known.is_none() {
-            tracing::error!("{reason}{}", if self.loaded.is_some() { "; the skills loaded before are still served" } else { "" });
+            tracing::error!(
+                "{reason}{}",
+                if self.loaded.is_some() {
+                    "; the skills loaded before are still served"
+                } else {
+                    ""
+                }
+            );
         }
         let reported = known.map_or(at, |last| last.reported);
-        self.failure = Some(Failure { state, at, reported, reason });
+        self.failure = Some(Failure {
+            state,
+            at,
+            reported,
+            reason,
+        });
     }
 
     fn reason(&self) -> String {
-        self.failure.as_ref().map_or_else(String::new, |failure| failure.reason.clone())
+        self.failure
+            .as_ref()
+            .map_or_else(String::new, |failure| failure.reason.clone())
     }
 }
 

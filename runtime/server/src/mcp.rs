@@ -18,8 +18,9 @@ mod skills_search;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
+    DiscoverResult, ErrorCode, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -66,7 +67,8 @@ impl Server {
 
     /// How to use the tools, for a model that sees little else at first.
     fn instructions(&self) -> String {
-        let [list, search] = [&tools::SKILLS_LIST, &tools::SKILLS_SEARCH].map(|tool| tool.name(&self.options));
+        let [list, search] =
+            [&tools::SKILLS_LIST, &tools::SKILLS_SEARCH].map(|tool| tool.name(&self.options));
         format!(
             "This server holds skills: instructions, scripts and files written for particular tasks. \
              Before working on a task, look for a skill and follow it.\n\
@@ -90,18 +92,31 @@ impl Server {
         let arguments = Arguments::new(arguments);
         let ask = match tool.run {
             Run::Ask(ask) => ask,
-            Run::Refresh => return Ok(refresh_skills::run(&self.library, &arguments).await.unwrap_or_else(Reply::from)),
+            Run::Refresh => {
+                return Ok(refresh_skills::run(&self.library, &arguments)
+                    .await
+                    .unwrap_or_else(Reply::from));
+            }
         };
         let generation = match self.library.current().await {
             Ok(generation) => generation,
             Err(unavailable) => return Ok(Refusal::Unavailable(unavailable.0).into()),
         };
-        let asked = Asked { generation: &generation, arguments, options: &self.options };
+        let asked = Asked {
+            generation: &generation,
+            arguments,
+            options: &self.options,
+        };
         // A fault in one call must not end the others. What happened is on
         // stderr by the panic hook; the client gets no text of ours.
         catch_unwind(AssertUnwindSafe(|| ask(&asked)))
             .map(|answer| answer.unwrap_or_else(Reply::from))
-            .map_err(|_| ErrorData::internal_error("the tool failed unexpectedly; other calls still work", None))
+            .map_err(|_| {
+                ErrorData::internal_error(
+                    "the tool failed unexpectedly; other calls still work",
+                    None,
+                )
+            })
     }
 }
 
@@ -113,21 +128,38 @@ impl ServerHandler for Server {
             .with_instructions(self.instructions())
     }
 
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(
+        &self,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
         let (ttl_ms, scope) = self.caching();
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(ttl_ms).with_cache_scope(scope))
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(ttl_ms)
+            .with_cache_scope(scope))
     }
 
-    async fn list_tools(&self, params: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
         if params.is_some_and(|params| params.cursor.is_some()) {
-            return Err(ErrorData::invalid_params("unknown cursor: all tools are on the first page", None));
+            return Err(ErrorData::invalid_params(
+                "unknown cursor: all tools are on the first page",
+                None,
+            ));
         }
         let generation = self.library.current().await.ok();
-        let described = catch_unwind(AssertUnwindSafe(|| tools::all(generation.as_deref(), &self.options)));
-        let tools = described.map_err(|_| ErrorData::internal_error("the tools could not be described", None))?;
+        let described = catch_unwind(AssertUnwindSafe(|| {
+            tools::all(generation.as_deref(), &self.options)
+        }));
+        let tools = described
+            .map_err(|_| ErrorData::internal_error("the tools could not be described", None))?;
         let (ttl_ms, scope) = self.caching();
-        let mut result = ListToolsResult::with_all_items(tools).with_ttl_ms(ttl_ms).with_cache_scope(scope);
+        let mut result = ListToolsResult::with_all_items(tools)
+            .with_ttl_ms(ttl_ms)
+            .with_cache_scope(scope);
         if !is_modern(&context) {
             // Fields of 2026-07-28 that older clients were never told of.
             (result.ttl_ms, result.cache_scope) = (None, None);
@@ -135,9 +167,16 @@ impl ServerHandler for Server {
         Ok(result)
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
-        let tool = tools::find(&request.name).ok_or_else(|| unknown_tool(&request.name, &self.options))?;
-        let reply = self.run(tool, &request.arguments.unwrap_or_default()).await?;
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool =
+            tools::find(&request.name).ok_or_else(|| unknown_tool(&request.name, &self.options))?;
+        let reply = self
+            .run(tool, &request.arguments.unwrap_or_default())
+            .await?;
         let mut result = reply.into_result();
         if is_modern(&context) {
             reply::sign(&mut result, Self::identity());
@@ -145,19 +184,35 @@ impl ServerHandler for Server {
         Ok(result.into())
     }
 
-    async fn on_custom_request(&self, request: CustomRequest, _context: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
-        let message = format!("method \"{}\" is not known here, or needs a capability that this server does not declare", reply::shortened(&request.method));
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let message = format!(
+            "method \"{}\" is not known here, or needs a capability that this server does not declare",
+            reply::shortened(&request.method)
+        );
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 }
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| !version.has_initialize())
+    context
+        .protocol_version()
+        .is_some_and(|version| !version.has_initialize())
 }
 
 fn unknown_tool(name: &str, options: &Options) -> ErrorData {
     let known: Vec<_> = tools::TOOLS.iter().map(|tool| tool.name(options)).collect();
-    ErrorData::invalid_params(format!("unknown tool \"{}\"; this server has {}", reply::shortened(name), known.join(", ")), None)
+    ErrorData::invalid_params(
+        format!(
+            "unknown tool \"{}\"; this server has {}",
+            reply::shortened(name),
+            known.join(", ")
+        ),
+        None,
+    )
 }
 
 #[cfg(test)]

@@ -3,6 +3,10 @@
 //! What the bytes mean is `transport`'s business.
 
 #[cfg(any(not(unix), test))]
+#[cfg_attr(
+    unix,
+    expect(dead_code, reason = "compiled on Unix for its tests alone")
+)]
 mod portable;
 #[cfg(unix)]
 mod unix;

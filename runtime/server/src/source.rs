@@ -100,7 +100,11 @@ impl Source for Embedded {
     }
 
     fn load(&self) -> Result<Loaded, Error> {
-        Ok(Loaded { bundle: Bundle::from_static(self.0)?, bases: Vec::new(), notices: Vec::new() })
+        Ok(Loaded {
+            bundle: Bundle::from_static(self.0)?,
+            bases: Vec::new(),
+            notices: Vec::new(),
+        })
     }
 
     fn describe(&self) -> String {
@@ -121,7 +125,11 @@ impl Source for Archive {
     }
 
     fn load(&self) -> Result<Loaded, Error> {
-        Ok(Loaded { bundle: Bundle::open(&self.0)?, bases: Vec::new(), notices: Vec::new() })
+        Ok(Loaded {
+            bundle: Bundle::open(&self.0)?,
+            bases: Vec::new(),
+            notices: Vec::new(),
+        })
     }
 
     fn describe(&self) -> String {

@@ -10,7 +10,10 @@ use std::time::Duration;
 use std::{io, thread};
 
 use serde_json::{Value, json};
-use skillbundle_format::{ArgEntry, Bundle, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet, write};
+use skillbundle_format::{
+    ArgEntry, Bundle, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+    write,
+};
 
 use crate::error::Error;
 use crate::library::Library;
@@ -26,17 +29,53 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A skill in a directory of its own.
 pub(crate) fn folder(path: &str, description: &str, body: &str) -> SkillEntry {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let front = format!("---\nname: {name}\ndescription: {}\n---\n", description.lines().next().unwrap_or_default());
-    SkillEntry { frontmatter_json: json!({ "name": name, "description": description }).to_string(), ..entry(path, name, description, Dialect::Folder, format!("{path}/SKILL.md"), &front, body) }
+    let front = format!(
+        "---\nname: {name}\ndescription: {}\n---\n",
+        description.lines().next().unwrap_or_default()
+    );
+    SkillEntry {
+        frontmatter_json: json!({ "name": name, "description": description }).to_string(),
+        ..entry(
+            path,
+            name,
+            description,
+            Dialect::Folder,
+            format!("{path}/SKILL.md"),
+            &front,
+            body,
+        )
+    }
 }
 
 /// A skill in a tree, without its parent.
 pub(crate) fn tree(path: &str, description: &str, keywords: &[&str], body: &str) -> SkillEntry {
-    let front = format!("---\nkeywords: [{}]\ndescription: {description}\n---\n", keywords.join(", "));
-    SkillEntry { keywords: keywords.iter().map(|&keyword| keyword.to_owned()).collect(), ..entry(path, path, description, Dialect::Tree, format!("{path}.md"), &front, body) }
+    let front = format!(
+        "---\nkeywords: [{}]\ndescription: {description}\n---\n",
+        keywords.join(", ")
+    );
+    SkillEntry {
+        keywords: keywords.iter().map(|&keyword| keyword.to_owned()).collect(),
+        ..entry(
+            path,
+            path,
+            description,
+            Dialect::Tree,
+            format!("{path}.md"),
+            &front,
+            body,
+        )
+    }
 }
 
-fn entry(path: &str, name: &str, description: &str, dialect: Dialect, file_path: String, front: &str, body: &str) -> SkillEntry {
+fn entry(
+    path: &str,
+    name: &str,
+    description: &str,
+    dialect: Dialect,
+    file_path: String,
+    front: &str,
+    body: &str,
+) -> SkillEntry {
     let source = format!("{front}{body}");
     SkillEntry {
         path: path.to_owned(),
@@ -73,8 +112,15 @@ pub(crate) fn file(path: &str, role: Role, bytes: Option<&[u8]>) -> FileEntry {
 
 /// Skills of one root that belongs to the project.
 pub(crate) fn set(skills: Vec<SkillEntry>) -> SkillSet {
-    let root = RootEntry { label: "skills".to_owned(), scope: Scope::Project };
-    SkillSet { roots: vec![root], skills, ..SkillSet::default() }
+    let root = RootEntry {
+        label: "skills".to_owned(),
+        scope: Scope::Project,
+    };
+    SkillSet {
+        roots: vec![root],
+        skills,
+        ..SkillSet::default()
+    }
 }
 
 /// The tree that spec 3 draws its examples from.
@@ -83,9 +129,21 @@ pub(crate) fn spec_tree() -> SkillSet {
     root.files = vec![file("global.css", Role::Asset, Some(b"* {}\n"))];
     let mut ui = tree("ui/_index", "UI rules", &["ui"], "\nUI rules.\n");
     ui.parent = Some(0);
-    let mut react = tree("ui/react/_index", "React rules", &["react", "hooks", "jsx"], "\nReact rules.\n");
+    let mut react = tree(
+        "ui/react/_index",
+        "React rules",
+        &["react", "hooks", "jsx"],
+        "\nReact rules.\n",
+    );
     react.parent = Some(1);
-    let base = FileEntry { kind: "template".to_owned(), ..file("assets/component-base.tsx.template", Role::Asset, Some(b"export {}\n")) };
+    let base = FileEntry {
+        kind: "template".to_owned(),
+        ..file(
+            "assets/component-base.tsx.template",
+            Role::Asset,
+            Some(b"export {}\n"),
+        )
+    };
     react.files = vec![base];
     let mut auth = tree(
         "ui/react/auth",
@@ -95,7 +153,12 @@ pub(crate) fn spec_tree() -> SkillSet {
     );
     auth.parent = Some(2);
     auth.files = auth_files();
-    let mut api = tree("api/auth", "API authentication with JWT middleware", &["auth", "api", "jwt", "middleware"], "\nAPI auth.\n");
+    let mut api = tree(
+        "api/auth",
+        "API authentication with JWT middleware",
+        &["auth", "api", "jwt", "middleware"],
+        "\nAPI auth.\n",
+    );
     api.parent = Some(0);
     let mut alone = tree("no-inherit", "Stands alone", &["alone"], "\nAlone.\n");
     (alone.parent, alone.inherit) = (Some(0), false);
@@ -103,13 +166,35 @@ pub(crate) fn spec_tree() -> SkillSet {
 }
 
 fn auth_files() -> Vec<FileEntry> {
-    let template = FileEntry { kind: "template".to_owned(), ..file("assets/AuthProvider.tsx.template", Role::Asset, Some(b"import React")) };
-    let image = FileEntry { kind: "image".to_owned(), ..file("assets/auth-flow.svg", Role::Asset, Some(b"<svg xml:x=\"1\"/>")) };
-    let arg = |name: &str, required| ArgEntry { name: name.to_owned(), description: format!("The {name}"), required };
+    let template = FileEntry {
+        kind: "template".to_owned(),
+        ..file(
+            "assets/AuthProvider.tsx.template",
+            Role::Asset,
+            Some(b"import React"),
+        )
+    };
+    let image = FileEntry {
+        kind: "image".to_owned(),
+        ..file(
+            "assets/auth-flow.svg",
+            Role::Asset,
+            Some(b"<svg xml:x=\"1\"/>"),
+        )
+    };
+    let arg = |name: &str, required| ArgEntry {
+        name: name.to_owned(),
+        description: format!("The {name}"),
+        required,
+    };
     let scaffold = FileEntry {
         args: vec![arg("name", true), arg("dir", false)],
         executable: true,
-        ..file("scripts/scaffold-auth.sh", Role::Script, Some(b"#!/bin/sh\n"))
+        ..file(
+            "scripts/scaffold-auth.sh",
+            Role::Script,
+            Some(b"#!/bin/sh\n"),
+        )
     };
     let latin1 = file("assets/latin1.txt", Role::Asset, Some(b"caf\xe9"));
     let missing = file("assets/missing.txt", Role::Asset, None);
@@ -119,9 +204,17 @@ fn auth_files() -> Vec<FileEntry> {
 /// Skills named by spec 2's examples.
 pub(crate) fn spec_folders() -> SkillSet {
     set(vec![
-        folder("git", "Git deployment workflow skill", "\n# Git Deployment GitOps\n"),
+        folder(
+            "git",
+            "Git deployment workflow skill",
+            "\n# Git Deployment GitOps\n",
+        ),
         folder("mcp-builder", "MCP server development guide", "\n# MCP\n"),
-        folder("postgres", "PostgreSQL database operations", "\n# Postgres\n"),
+        folder(
+            "postgres",
+            "PostgreSQL database operations",
+            "\n# Postgres\n",
+        ),
     ])
 }
 
@@ -143,12 +236,19 @@ struct Script {
 
 impl Fake {
     pub(crate) fn new(set: SkillSet) -> Self {
-        Self(Arc::new(Script { set: Mutex::new(set), ..Script::default() }))
+        Self(Arc::new(Script {
+            set: Mutex::new(set),
+            ..Script::default()
+        }))
     }
 
     /// One whose loads run on a thread of their own.
     pub(crate) fn slow(set: SkillSet) -> Self {
-        Self(Arc::new(Script { set: Mutex::new(set), slow: true, ..Script::default() }))
+        Self(Arc::new(Script {
+            set: Mutex::new(set),
+            slow: true,
+            ..Script::default()
+        }))
     }
 
     /// Replaces the skills, as an edit does.
@@ -201,7 +301,11 @@ impl Source for Fake {
             Some(reason) => Err(Error::Source(reason.to_owned())),
             None => {
                 let bundle = Bundle::from_bytes(&write(&self.0.set.lock().unwrap())?)?;
-                Ok(Loaded { bundle, bases: vec![Some("/srv/skills".into())], notices: Vec::new() })
+                Ok(Loaded {
+                    bundle,
+                    bases: vec![Some("/srv/skills".into())],
+                    notices: Vec::new(),
+                })
             }
         }
     }
@@ -211,7 +315,11 @@ impl Source for Fake {
     }
 
     fn mode(&self) -> Mode {
-        if self.0.slow { Mode::Local } else { Mode::Archive }
+        if self.0.slow {
+            Mode::Local
+        } else {
+            Mode::Archive
+        }
     }
 }
 
@@ -228,17 +336,28 @@ pub(crate) fn start(source: impl Source, options: Options) -> Session {
     let (stdout, replies) = pipe().unwrap();
     let (done, ended) = channel();
     thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         let ended = runtime.block_on(async {
             let input = Input::new(requests.into()).unwrap();
             let output = Output::new(replies.as_fd()).unwrap();
             drop(replies);
-            session(Server::new(Library::new(source), options), Transport::new(input, output)).await
+            session(
+                Server::new(Library::new(source), options),
+                Transport::new(input, output),
+            )
+            .await
         });
         // A test that has seen enough listens no more.
         let _ = done.send(ended);
     });
-    Session { stdin, stdout, ended }
+    Session {
+        stdin,
+        stdout,
+        ended,
+    }
 }
 
 /// A client that reads replies as they come.
@@ -252,10 +371,23 @@ pub(crate) struct Client {
 impl Client {
     /// One that has not said anything yet.
     pub(crate) fn start(source: impl Source, options: Options) -> Self {
-        let Session { stdin, stdout, ended } = start(source, options);
+        let Session {
+            stdin,
+            stdout,
+            ended,
+        } = start(source, options);
         let (said, replies) = channel();
-        thread::spawn(move || BufReader::new(stdout).lines().try_for_each(|line| said.send(line.unwrap())));
-        Self { stdin, replies, ended, next_id: 0 }
+        thread::spawn(move || {
+            BufReader::new(stdout)
+                .lines()
+                .try_for_each(|line| said.send(line.unwrap()))
+        });
+        Self {
+            stdin,
+            replies,
+            ended,
+            next_id: 0,
+        }
     }
 
     /// One past the handshake of 2025-11-25.
@@ -285,26 +417,47 @@ impl Client {
     }
 
     /// Sends a request and waits for its reply, which must be the next.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "so that json! can stand in the call"
+    )]
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let id = self.next_id;
-        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        self.send(
+            json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string(),
+        );
         let reply = self.reply();
         assert_eq!(reply["id"], id, "{reply}");
         reply
     }
 
     /// Calls a tool; its result.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "so that json! can stand in the call"
+    )]
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let reply = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let reply = self.request(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments }),
+        );
         assert!(reply["result"].is_object(), "{reply}");
         reply["result"].clone()
     }
 
     /// Closes stdin; how the session ended, and what was still said.
     pub(crate) fn end(self) -> (Result<(), Error>, Vec<String>) {
-        let Self { stdin, replies, ended, .. } = self;
+        let Self {
+            stdin,
+            replies,
+            ended,
+            ..
+        } = self;
         drop(stdin);
-        (ended.recv_timeout(PATIENCE).expect("the session ends"), replies.iter().collect())
+        (
+            ended.recv_timeout(PATIENCE).expect("the session ends"),
+            replies.iter().collect(),
+        )
     }
 }

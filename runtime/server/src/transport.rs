@@ -40,7 +40,13 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub(crate) fn new(input: Input, output: Output) -> Self {
-        Self { input, lines: Lines::default(), outbox: Arc::new(Outbox::new(output)), open: false, ended: false }
+        Self {
+            input,
+            lines: Lines::default(),
+            outbox: Arc::new(Outbox::new(output)),
+            open: false,
+            ended: false,
+        }
     }
 
     /// The sending half, to watch.
@@ -106,7 +112,10 @@ impl Transport {
 impl rmcp::transport::Transport<RoleServer> for Transport {
     type Error = io::Error;
 
-    fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         std::future::ready(self.outbox.send(&item))
     }
 

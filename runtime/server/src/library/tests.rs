@@ -7,7 +7,11 @@ use super::{Generation, Library, Refresh, Unavailable};
 use crate::testing::{Fake, folder, set, spec_folders};
 
 fn on_runtime<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(work)
 }
 
 async fn current(library: &Library) -> Result<Arc<Generation>, Unavailable> {
@@ -26,7 +30,11 @@ fn nothing_is_asked_before_the_first_call_and_one_load_serves_until_something_mo
         assert_eq!((source.looks(), source.loads()), (2, 1));
         source.edit(set(vec![folder("new", "d", "b")]));
         let third = current(&library).await.unwrap();
-        assert_eq!((source.loads(), first.len(), third.len()), (2, 3, 1), "the old generation still answers who holds it");
+        assert_eq!(
+            (source.loads(), first.len(), third.len()),
+            (2, 3, 1),
+            "the old generation still answers who holds it"
+        );
     });
 }
 
@@ -39,7 +47,9 @@ fn calls_that_arrive_together_share_one_look_and_one_load() {
         let calls: Vec<_> = (0..20)
             .map(|_| {
                 let library = Arc::clone(&library);
-                tokio::spawn(async move { library.current().await.map(|generation| generation.len()) })
+                tokio::spawn(
+                    async move { library.current().await.map(|generation| generation.len()) },
+                )
             })
             .collect();
         while source.loads() == 0 {
@@ -67,7 +77,10 @@ fn a_failed_load_is_not_tried_again_by_every_call() {
         }
         assert_eq!(source.loads(), 2);
         source.break_down(None);
-        assert!(!Arc::ptr_eq(&old, &current(&library).await.unwrap()), "a moved state is tried at once");
+        assert!(
+            !Arc::ptr_eq(&old, &current(&library).await.unwrap()),
+            "a moved state is tried at once"
+        );
     });
 }
 
@@ -75,14 +88,34 @@ fn a_failed_load_is_not_tried_again_by_every_call() {
 fn every_kind_of_failure_is_kept_from_the_calls() {
     on_runtime(async {
         for slow in [false, true] {
-            for (failure, expected) in [("fingerprint", "the disk is gone"), ("panic", "failed unexpectedly"), ("in its own words", "in its own words")] {
-                let source = if slow { Fake::slow(spec_folders()) } else { Fake::new(spec_folders()) };
+            for (failure, expected) in [
+                ("fingerprint", "the disk is gone"),
+                ("panic", "failed unexpectedly"),
+                ("in its own words", "in its own words"),
+            ] {
+                let source = if slow {
+                    Fake::slow(spec_folders())
+                } else {
+                    Fake::new(spec_folders())
+                };
                 source.break_down(Some(failure));
                 let library = Library::new(source.clone());
-                let Err(Unavailable(reason)) = current(&library).await else { panic!("{failure} gave skills") };
-                assert!(reason.starts_with("a test: ") && reason.contains(expected), "{reason}");
+                let Err(Unavailable(reason)) = current(&library).await else {
+                    panic!("{failure} gave skills")
+                };
+                assert!(
+                    reason.starts_with("a test: ") && reason.contains(expected),
+                    "{reason}"
+                );
                 source.break_down(None);
-                assert_eq!(current(&library).await.map(|generation| generation.len()).ok(), Some(3), "{failure} heals");
+                assert_eq!(
+                    current(&library)
+                        .await
+                        .map(|generation| generation.len())
+                        .ok(),
+                    Some(3),
+                    "{failure} heals"
+                );
             }
         }
     });
@@ -97,9 +130,17 @@ fn a_refresh_loads_even_if_nothing_moved_and_reports_failures() {
         assert_eq!(library.refresh().await, Refresh::Done(3));
         assert_eq!(source.loads(), 2);
         source.break_down(Some("no space"));
-        let Refresh::Failed(reason) = library.refresh().await else { panic!("it cannot succeed") };
+        let Refresh::Failed(reason) = library.refresh().await else {
+            panic!("it cannot succeed")
+        };
         assert!(reason.contains("no space"), "{reason}");
-        assert_eq!(current(&library).await.map(|generation| generation.len()).ok(), Some(3));
+        assert_eq!(
+            current(&library)
+                .await
+                .map(|generation| generation.len())
+                .ok(),
+            Some(3)
+        );
     });
 }
 
@@ -107,16 +148,30 @@ fn a_refresh_loads_even_if_nothing_moved_and_reports_failures() {
 fn an_archive_is_opened_again_when_its_file_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("team.skb");
-    let publish = |skills| skillbundle_format::publish(&path, &skillbundle_format::write(&set(skills)).unwrap()).unwrap();
+    let publish = |skills| {
+        skillbundle_format::publish(&path, &skillbundle_format::write(&set(skills)).unwrap())
+            .unwrap();
+    };
     on_runtime(async {
         let library = Library::new(crate::Archive::new(&path).unwrap());
-        let Err(Unavailable(reason)) = current(&library).await else { panic!("there is no file yet") };
+        let Err(Unavailable(reason)) = current(&library).await else {
+            panic!("there is no file yet")
+        };
         assert!(reason.contains("team.skb"), "{reason}");
         for body in ["one", "two", "six"] {
             publish(vec![folder("git", "d", body)]);
             let generation = current(&library).await.unwrap();
-            let skill = generation.catalog().unwrap().by_path("git").unwrap().unwrap();
-            assert_eq!(skill.body().unwrap(), body, "of equal length, within one tick of the clock");
+            let skill = generation
+                .catalog()
+                .unwrap()
+                .by_path("git")
+                .unwrap()
+                .unwrap();
+            assert_eq!(
+                skill.body().unwrap(),
+                body,
+                "of equal length, within one tick of the clock"
+            );
         }
     });
 }

@@ -21,7 +21,10 @@ impl<'a> Arguments<'a> {
     /// Refuses every argument but these.
     pub(crate) fn only(self, known: &'static [&'static str]) -> Result<Self, Refusal> {
         match self.0.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(argument) => Err(Refusal::UnknownArgument { argument: shortened(argument), known }),
+            Some(argument) => Err(Refusal::UnknownArgument {
+                argument: shortened(argument),
+                known,
+            }),
             None => Ok(self),
         }
     }
@@ -30,7 +33,9 @@ impl<'a> Arguments<'a> {
     pub(crate) fn text(self, argument: &'static str) -> Result<&'a str, Refusal> {
         match self.0.get(argument) {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(text),
-            Some(Value::String(_)) => Err(wrong(argument, "a text that is not empty", "an empty one")),
+            Some(Value::String(_)) => {
+                Err(wrong(argument, "a text that is not empty", "an empty one"))
+            }
             found => Err(wrong(argument, "a text", kind(found))),
         }
     }
@@ -54,13 +59,20 @@ impl<'a> Arguments<'a> {
     }
 
     /// A whole number in a range, with a value where it is left out.
-    pub(crate) fn integer(self, argument: &'static str, range: RangeInclusive<u32>, default: u32) -> Result<u32, Refusal> {
+    pub(crate) fn integer(
+        self,
+        argument: &'static str,
+        range: RangeInclusive<u32>,
+        default: u32,
+    ) -> Result<u32, Refusal> {
         let expected = || format!("a whole number from {} to {}", range.start(), range.end());
         match self.given(argument) {
             None => Ok(default),
             Some(Value::Number(number)) => {
                 let whole = number.as_u64().or_else(|| number.as_f64().and_then(whole));
-                let value = whole.and_then(|whole| u32::try_from(whole).ok()).filter(|value| range.contains(value));
+                let value = whole
+                    .and_then(|whole| u32::try_from(whole).ok())
+                    .filter(|value| range.contains(value));
                 value.ok_or_else(|| wrong(argument, expected(), number.to_string()))
             }
             found => Err(wrong(argument, expected(), kind(found))),
@@ -75,12 +87,20 @@ impl<'a> Arguments<'a> {
 }
 
 fn wrong(argument: &'static str, expected: impl Into<String>, found: impl Into<String>) -> Refusal {
-    Refusal::WrongArgument { argument, expected: expected.into(), found: found.into() }
+    Refusal::WrongArgument {
+        argument,
+        expected: expected.into(),
+        found: found.into(),
+    }
 }
 
 /// `10.0` is a whole number to JSON Schema.
 fn whole(number: f64) -> Option<u64> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number from 0 to 2^32")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number from 0 to 2^32"
+    )]
     let whole = number as u64;
     (number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)).then_some(whole)
 }

@@ -44,8 +44,16 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
         return Err(Refusal::Traversal(shortened(name)));
     }
     let found = skill.find_file(name.strip_prefix("./").unwrap_or(name))?;
-    let (file, from) = found.ok_or_else(|| Refusal::NoFile { skill: skill.path.to_owned(), file: shortened(name) })?;
-    let mut answer = read(&file, &skill, from.as_ref(), catalog.settings()?.asset_max_bytes)?;
+    let (file, from) = found.ok_or_else(|| Refusal::NoFile {
+        skill: skill.path.to_owned(),
+        file: shortened(name),
+    })?;
+    let mut answer = read(
+        &file,
+        &skill,
+        from.as_ref(),
+        catalog.settings()?.asset_max_bytes,
+    )?;
     if let Some(from) = from {
         answer["resolved_from"] = json!(from.path);
     }
@@ -64,20 +72,43 @@ fn skill<'a>(catalog: Catalog<'a>, path: &str) -> Result<Option<Skill<'a>>, Erro
 /// could be found anyway; the caller should know why.
 fn leads_outside(name: &str) -> bool {
     let drive = name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic();
-    drive || name.starts_with('/') || name.contains(['\\', '\0']) || name.split('/').any(|part| part == "..")
+    drive
+        || name.starts_with('/')
+        || name.contains(['\\', '\0'])
+        || name.split('/').any(|part| part == "..")
 }
 
-fn read(file: &File<'_>, skill: &Skill<'_>, from: Option<&Skill<'_>>, limit: u64) -> Result<Value, Refusal> {
-    let missing = || Refusal::MissingFile { skill: from.unwrap_or(skill).path.to_owned(), file: file.path.to_owned() };
+fn read(
+    file: &File<'_>,
+    skill: &Skill<'_>,
+    from: Option<&Skill<'_>>,
+    limit: u64,
+) -> Result<Value, Refusal> {
+    let missing = || Refusal::MissingFile {
+        skill: from.unwrap_or(skill).path.to_owned(),
+        file: file.path.to_owned(),
+    };
     let size = file.size.ok_or_else(missing)?;
     if size > limit {
-        return Err(Refusal::TooLarge { file: file.path.to_owned(), size, limit });
+        return Err(Refusal::TooLarge {
+            file: file.path.to_owned(),
+            size,
+            limit,
+        });
     }
     let bytes = file.bytes()?.ok_or_else(missing)?;
-    let kind = if file.role == Role::Script { "script" } else { file.kind };
-    let text = std::str::from_utf8(&bytes).ok().filter(|_| file.is_text && !file.is_binary);
+    let kind = if file.role == Role::Script {
+        "script"
+    } else {
+        file.kind
+    };
+    let text = std::str::from_utf8(&bytes)
+        .ok()
+        .filter(|_| file.is_text && !file.is_binary);
     Ok(match text {
-        Some(text) => json!({ "skill_path": skill.path, "file": file.path, "content": text, "size_bytes": size, "type": kind }),
+        Some(text) => {
+            json!({ "skill_path": skill.path, "file": file.path, "content": text, "size_bytes": size, "type": kind })
+        }
         None => json!({
             "skill_path": skill.path,
             "file": file.path,
@@ -95,10 +126,24 @@ mod tests {
 
     #[test]
     fn names_that_lead_outside_are_told_apart() {
-        for name in ["../x", "a/../x", "..", "a/..", "/etc/passwd", "a\\b", "..\\x", "C:\\x", "c:x", "a\0b", "//host/x"] {
+        for name in [
+            "../x",
+            "a/../x",
+            "..",
+            "a/..",
+            "/etc/passwd",
+            "a\\b",
+            "..\\x",
+            "C:\\x",
+            "c:x",
+            "a\0b",
+            "//host/x",
+        ] {
             assert!(leads_outside(name), "{name:?}");
         }
-        for name in ["a", "a/b.txt", "..a", "a..b", "a/...", ".hidden", "./a", "%2e%2e/x", "1:x", "ü:x"] {
+        for name in [
+            "a", "a/b.txt", "..a", "a..b", "a/...", ".hidden", "./a", "%2e%2e/x", "1:x", "ü:x",
+        ] {
             assert!(!leads_outside(name), "{name:?}");
         }
     }

@@ -45,7 +45,9 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
         [] => json!({ "no_match": true, "message": "No skill matches the given context." }),
         [first, second, ..] if first.score - second.score < settings.ambiguity_threshold => {
             // Two at least: one alone would be no choice.
-            let named = usize::try_from(settings.max_results).unwrap_or(usize::MAX).max(2);
+            let named = usize::try_from(settings.max_results)
+                .unwrap_or(usize::MAX)
+                .max(2);
             json!({
                 "ambiguous": true,
                 "candidates": matches.iter().take(named).map(candidate).collect::<Vec<_>>(),
@@ -69,9 +71,22 @@ fn candidate(found: &Match<'_>) -> Value {
 fn resolved(found: &Match<'_>) -> Result<Value, Error> {
     let skill = &found.skill;
     let own = skill.files()?;
-    let inherited = if skill.inherit { skill.inherited_files()? } else { Vec::new() };
-    let own = |pick: Pick| own.iter().filter_map(|file| pick(file, None)).collect::<Result<Vec<_>, _>>();
-    let inherited = |pick: Pick| inherited.iter().filter_map(|(file, from)| pick(file, Some(from))).collect::<Result<Vec<_>, _>>();
+    let inherited = if skill.inherit {
+        skill.inherited_files()?
+    } else {
+        Vec::new()
+    };
+    let own = |pick: Pick| {
+        own.iter()
+            .filter_map(|file| pick(file, None))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let inherited = |pick: Pick| {
+        inherited
+            .iter()
+            .filter_map(|(file, from)| pick(file, Some(from)))
+            .collect::<Result<Vec<_>, _>>()
+    };
     Ok(json!({
         "skill_path": skill.path,
         "score": rounded(found.score),
@@ -88,7 +103,12 @@ type Pick = fn(&File<'_>, Option<&Skill<'_>>) -> Option<Result<Value, Error>>;
 
 /// A file that is no script: of a folder-dialect skill, every undeclared one.
 fn asset(file: &File<'_>, from: Option<&Skill<'_>>) -> Option<Result<Value, Error>> {
-    let asset = || Ok(with_origin(json!({ "file": file.path, "description": file.description, "type": file.kind }), from));
+    let asset = || {
+        Ok(with_origin(
+            json!({ "file": file.path, "description": file.description, "type": file.kind }),
+            from,
+        ))
+    };
     (file.role != Role::Script).then(asset)
 }
 
@@ -127,7 +147,13 @@ mod tests {
 
     #[test]
     fn scores_read_like_decimal_fractions() {
-        for (score, expected) in [(0.1 + 0.2, "0.3"), (2.0 / 3.0, "0.666667"), (0.875, "0.875"), (1.0 + 5.0 * 0.001, "1.005"), (1.0, "1.0")] {
+        for (score, expected) in [
+            (0.1 + 0.2, "0.3"),
+            (2.0 / 3.0, "0.666667"),
+            (0.875, "0.875"),
+            (1.0 + 5.0 * 0.001, "1.005"),
+            (1.0, "1.0"),
+        ] {
             assert_eq!(json!(rounded(score)).to_string(), expected);
         }
     }

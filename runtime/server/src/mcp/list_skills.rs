@@ -38,7 +38,11 @@ pub(crate) const OUTPUT: &str = r#"{
 }"#;
 
 pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
-    let typed = asked.arguments.only(&["path"])?.optional_text("path")?.unwrap_or_default();
+    let typed = asked
+        .arguments
+        .only(&["path"])?
+        .optional_text("path")?
+        .unwrap_or_default();
     let branch = branch(typed);
     let mut inside = BTreeMap::new();
     for skill in asked.generation.catalog()?.skills() {
@@ -58,40 +62,65 @@ fn branch(typed: &str) -> &str {
     let path = typed.trim().trim_matches('/');
     match path.strip_suffix("_index") {
         _ if path == "_root" => "",
-        Some(directory) if directory.is_empty() || directory.ends_with('/') => directory.trim_end_matches('/'),
+        Some(directory) if directory.is_empty() || directory.ends_with('/') => {
+            directory.trim_end_matches('/')
+        }
         _ => path,
     }
 }
 
 fn holds(branch: &str, path: &str) -> bool {
-    branch.is_empty() || path.strip_prefix(branch).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    branch.is_empty()
+        || path
+            .strip_prefix(branch)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The one skill above all others, or a node of no skill where there are several.
 fn tree(branch: &str, inside: &BTreeMap<u32, Skill<'_>>) -> Result<Value, Error> {
     let mut children: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
     for skill in inside.values() {
-        let parent = skill.parent()?.map(|parent| parent.id).filter(|parent| inside.contains_key(parent));
+        let parent = skill
+            .parent()?
+            .map(|parent| parent.id)
+            .filter(|parent| inside.contains_key(parent));
         children.entry(parent).or_default().push(skill.id);
     }
     let mut tops = nodes(None, inside, &children, 0)?;
     if tops.len() == 1 {
         return Ok(tops.remove(0));
     }
-    let name = branch.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("root");
-    Ok(json!({ "name": name, "path": "", "description": "", "keywords": [], "assetCount": 0, "scriptCount": 0, "children": tops }))
+    let name = branch
+        .rsplit('/')
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or("root");
+    Ok(
+        json!({ "name": name, "path": "", "description": "", "keywords": [], "assetCount": 0, "scriptCount": 0, "children": tops }),
+    )
 }
 
-fn nodes(parent: Option<u32>, inside: &BTreeMap<u32, Skill<'_>>, children: &BTreeMap<Option<u32>, Vec<u32>>, depth: u32) -> Result<Vec<Value>, Error> {
+fn nodes(
+    parent: Option<u32>,
+    inside: &BTreeMap<u32, Skill<'_>>,
+    children: &BTreeMap<Option<u32>, Vec<u32>>,
+    depth: u32,
+) -> Result<Vec<Value>, Error> {
     /// Deeper than any path; a damaged bundle could hold a circle.
     const DEEPEST: u32 = 64;
     let ids = children.get(&parent).filter(|_| depth < DEEPEST);
-    ids.into_iter().flatten().map(|id| node(&inside[id], nodes(Some(*id), inside, children, depth + 1)?)).collect()
+    ids.into_iter()
+        .flatten()
+        .map(|id| node(&inside[id], &nodes(Some(*id), inside, children, depth + 1)?))
+        .collect()
 }
 
-fn node(skill: &Skill<'_>, children: Vec<Value>) -> Result<Value, Error> {
+fn node(skill: &Skill<'_>, children: &[Value]) -> Result<Value, Error> {
     let files = skill.files()?;
-    let scripts = files.iter().filter(|file| file.role == Role::Script).count();
+    let scripts = files
+        .iter()
+        .filter(|file| file.role == Role::Script)
+        .count();
     Ok(json!({
         "name": name(skill),
         "path": skill.path,
@@ -140,7 +169,13 @@ mod tests {
 
     #[test]
     fn a_branch_holds_whole_segments() {
-        for (branch, path, expected) in [("ui", "ui/a", true), ("ui", "ui", true), ("ui", "uix", false), ("ui", "a/ui", false), ("", "x", true)] {
+        for (branch, path, expected) in [
+            ("ui", "ui/a", true),
+            ("ui", "ui", true),
+            ("ui", "uix", false),
+            ("ui", "a/ui", false),
+            ("", "x", true),
+        ] {
             assert_eq!(holds(branch, path), expected, "{branch} {path}");
         }
     }

@@ -8,7 +8,8 @@ use super::reply::{Refusal, Reply};
 use crate::library::{Library, Refresh};
 use crate::source::Mode;
 
-pub(crate) const INPUT: &str = r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
+pub(crate) const INPUT: &str =
+    r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
 
 pub(crate) const OUTPUT: &str = r#"{
   "type": "object",
@@ -32,7 +33,11 @@ pub(crate) async fn run(library: &Library, arguments: &Arguments<'_>) -> Result<
             "message": message(mode, library),
         })),
         Refresh::Busy => Reply::json(failed(mode, "Another refresh is under way.")),
-        Refresh::Failed(reason) => Reply::json(failed(mode, &format!("{reason}; the skills loaded before are still served."))).as_error(),
+        Refresh::Failed(reason) => Reply::json(failed(
+            mode,
+            &format!("{reason}; the skills loaded before are still served."),
+        ))
+        .failing(),
     })
 }
 
@@ -40,7 +45,9 @@ fn message(mode: Mode, library: &Library) -> String {
     match mode {
         Mode::Local => "Reindexed from local directory (no git sync configured).".to_owned(),
         Mode::Archive => format!("Opened {} again.", library.describe()),
-        Mode::Embedded => "The skills are part of this program; a newer program brings newer ones.".to_owned(),
+        Mode::Embedded => {
+            "The skills are part of this program; a newer program brings newer ones.".to_owned()
+        }
     }
 }
 

@@ -22,20 +22,35 @@ pub(crate) struct Reply {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("invalid argument `{argument}`: expected {expected}, found {found}")]
-    WrongArgument { argument: &'static str, expected: String, found: String },
+    WrongArgument {
+        argument: &'static str,
+        expected: String,
+        found: String,
+    },
     #[error("unknown argument `{argument}`: {}", Known(.known))]
-    UnknownArgument { argument: String, known: &'static [&'static str] },
+    UnknownArgument {
+        argument: String,
+        known: &'static [&'static str],
+    },
     #[error("skill not found: {0}; list_skills shows the paths there are")]
     NoSkill(String),
     #[error("no skills below {0}; list_skills without a path shows everything")]
     NoTree(String),
-    #[error("path traversal is not allowed: {0}; name a file relative to the skill's own directory, such as assets/form.html")]
+    #[error(
+        "path traversal is not allowed: {0}; name a file relative to the skill's own directory, such as assets/form.html"
+    )]
     Traversal(String),
-    #[error("asset not found: {file} in {skill} and its parents; `skill` and `get_skill` list the files there are")]
+    #[error(
+        "asset not found: {file} in {skill} and its parents; `skill` and `get_skill` list the files there are"
+    )]
     NoFile { skill: String, file: String },
-    #[error("asset declared but missing: {file} is declared by {skill}, but was not there when the skills were read")]
+    #[error(
+        "asset declared but missing: {file} is declared by {skill}, but was not there when the skills were read"
+    )]
     MissingFile { skill: String, file: String },
-    #[error("asset too large: {file} has {size} bytes, the limit is {limit} bytes (assets.max_size_bytes)")]
+    #[error(
+        "asset too large: {file} has {size} bytes, the limit is {limit} bytes (assets.max_size_bytes)"
+    )]
     TooLarge { file: String, size: u64, limit: u64 },
     #[error("the skills cannot be read: {0}")]
     Unavailable(String),
@@ -48,17 +63,28 @@ struct Known<'a>(&'a [&'static str]);
 impl Reply {
     /// An answer in JSON, as text and as structured content.
     pub(crate) fn json(structured: Value) -> Self {
-        Self { text: structured.to_string(), structured, is_error: false }
+        Self {
+            text: structured.to_string(),
+            structured,
+            is_error: false,
+        }
     }
 
     /// An answer with a text of its own.
     pub(crate) fn text(text: String, structured: Value) -> Self {
-        Self { text, structured, is_error: false }
+        Self {
+            text,
+            structured,
+            is_error: false,
+        }
     }
 
-    /// Marks the answer as one the caller has to do something about.
-    pub(crate) fn as_error(self) -> Self {
-        Self { is_error: true, ..self }
+    /// The same as an error, one that the caller can do something about.
+    pub(crate) fn failing(self) -> Self {
+        Self {
+            is_error: true,
+            ..self
+        }
     }
 
     pub(crate) fn into_result(self) -> CallToolResult {
@@ -89,7 +115,11 @@ impl From<Refusal> for Reply {
     fn from(refusal: Refusal) -> Self {
         let mut structured = json!({ "error": refusal.to_string(), "code": refusal.code() });
         match &refusal {
-            Refusal::WrongArgument { argument, expected, found } => {
+            Refusal::WrongArgument {
+                argument,
+                expected,
+                found,
+            } => {
                 structured["argument"] = json!(argument);
                 structured["expected"] = json!(expected);
                 structured["found"] = json!(found);
@@ -101,7 +131,7 @@ impl From<Refusal> for Reply {
             }
             _ => {}
         }
-        Self::json(structured).as_error()
+        Self::json(structured).failing()
     }
 }
 
@@ -117,7 +147,10 @@ impl std::fmt::Display for Known<'_> {
 /// Says in the result which server answered.
 pub(crate) fn sign(result: &mut CallToolResult, identity: Implementation) {
     if let Ok(identity) = serde_json::to_value(identity) {
-        result.meta.get_or_insert_default().insert(SERVER_INFO.to_owned(), identity);
+        result
+            .meta
+            .get_or_insert_default()
+            .insert(SERVER_INFO.to_owned(), identity);
     }
 }
 
@@ -134,6 +167,10 @@ pub(crate) fn digest(bytes: [u8; 32]) -> String {
     let hex = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
     let mut text = String::with_capacity(7 + 64);
     text.push_str("sha256:");
-    text.extend(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]));
+    text.extend(
+        bytes
+            .iter()
+            .flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]),
+    );
     text
 }

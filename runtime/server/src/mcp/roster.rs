@@ -62,15 +62,21 @@ struct Budget {
 impl Roster {
     /// The roster of a generation, made when first asked for.
     pub(crate) fn of<'a>(generation: &'a Generation, options: &Options) -> &'a Self {
-        generation.roster.get_or_init(|| Self::new(generation, options).unwrap_or_else(|error| {
-            tracing::error!("cannot list the skills: {error}");
-            Self::empty()
-        }))
+        generation.roster.get_or_init(|| {
+            Self::new(generation, options).unwrap_or_else(|error| {
+                tracing::error!("cannot list the skills: {error}");
+                Self::empty()
+            })
+        })
     }
 
     /// The roster where there are no skills.
     pub(crate) fn empty() -> Self {
-        Self { first: Vec::new(), total: 0, description: format!("{HEAD}{TAIL}") }
+        Self {
+            first: Vec::new(),
+            total: 0,
+            description: format!("{HEAD}{TAIL}"),
+        }
     }
 
     /// The description of the `skill` tool.
@@ -80,18 +86,30 @@ impl Roster {
 
     fn new(generation: &Generation, options: &Options) -> Result<Self, Error> {
         let catalog = generation.catalog()?;
-        let mut order = catalog.skills().map(|skill| skill.map(|skill| (skill.priority, skill.id))).collect::<Result<Vec<_>, _>>()?;
+        let mut order = catalog
+            .skills()
+            .map(|skill| skill.map(|skill| (skill.priority, skill.id)))
+            .collect::<Result<Vec<_>, _>>()?;
         order.sort_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
         // No line is shorter than ten bytes.
         let shown = options.list_bytes() / 10;
-        let mut roster = Self { first: order.iter().take(shown).map(|(_, id)| *id).collect(), total: order.len(), description: String::new() };
+        let mut roster = Self {
+            first: order.iter().take(shown).map(|(_, id)| *id).collect(),
+            total: order.len(),
+            description: String::new(),
+        };
         let room = options.list_bytes().saturating_sub(HEAD.len() + TAIL.len());
         roster.description = format!("{HEAD}{}{TAIL}", roster.available(catalog, room, options)?);
         Ok(roster)
     }
 
     /// The inside of `<available_skills>`.
-    fn available(&self, catalog: Catalog<'_>, room: usize, options: &Options) -> Result<String, Error> {
+    fn available(
+        &self,
+        catalog: Catalog<'_>,
+        room: usize,
+        options: &Options,
+    ) -> Result<String, Error> {
         let mut all = Budget::new(room);
         if all.take(&self.first, |id| entry(&catalog.skill(id)?))? == self.total {
             return Ok(all.text);
@@ -100,12 +118,20 @@ impl Roster {
         let mut list = Budget::new(described);
         let with = list.take(&self.first, |id| entry(&catalog.skill(id)?))?;
         list.left += (room - described).saturating_sub(REMAINDER);
-        let named = list.take(&self.first[with..], |id| Ok(format!("<skill><name>{}</name></skill>", escaped(catalog.skill(id)?.callable_name()?))))?;
+        let named = list.take(&self.first[with..], |id| {
+            Ok(format!(
+                "<skill><name>{}</name></skill>",
+                escaped(catalog.skill(id)?.callable_name()?)
+            ))
+        })?;
         let left = self.total - with - named;
         if left > 0 {
             list.left = REMAINDER;
             let search = tools::SKILLS_SEARCH.name(options);
-            list.line(&format!("… and {left} more skills, {} in all; find them with the {search} tool.", self.total));
+            list.line(&format!(
+                "… and {left} more skills, {} in all; find them with the {search} tool.",
+                self.total
+            ));
         }
         Ok(list.text)
     }
@@ -115,12 +141,20 @@ impl Roster {
         let mut list = Budget::new(options.list_bytes());
         let line = |id| {
             let skill = catalog.skill(id)?;
-            Ok(format!("- {}: {}", plain(skill.callable_name()?), short(skill.summary)))
+            Ok(format!(
+                "- {}: {}",
+                plain(skill.callable_name()?),
+                short(skill.summary)
+            ))
         };
         let shown = list.take(&self.first, line)?;
         if shown < self.total {
             list.left = REMAINDER;
-            list.line(&format!("… and {} more; use {}", self.total - shown, tools::SKILLS_SEARCH.name(options)));
+            list.line(&format!(
+                "… and {} more; use {}",
+                self.total - shown,
+                tools::SKILLS_SEARCH.name(options)
+            ));
         }
         Ok(list.text)
     }
@@ -128,11 +162,18 @@ impl Roster {
 
 impl Budget {
     fn new(left: usize) -> Self {
-        Self { text: String::new(), left }
+        Self {
+            text: String::new(),
+            left,
+        }
     }
 
     /// Adds lines in order until one does not fit; how many did.
-    fn take(&mut self, ids: &[u32], line: impl Fn(u32) -> Result<String, Error>) -> Result<usize, Error> {
+    fn take(
+        &mut self,
+        ids: &[u32],
+        line: impl Fn(u32) -> Result<String, Error>,
+    ) -> Result<usize, Error> {
         for (taken, id) in ids.iter().enumerate() {
             if !self.line(&line(*id)?) {
                 return Ok(taken);
@@ -167,13 +208,14 @@ fn entry(skill: &Skill<'_>) -> Result<String, Error> {
 /// A description on one line and short enough for a list.
 pub(crate) fn short(description: &str) -> String {
     let line = plain(description);
-    match line.char_indices().nth(DESCRIPTION) {
-        None => line,
-        Some(_) => {
-            let end = line.char_indices().nth(DESCRIPTION - 1).map_or(line.len(), |(end, _)| end);
-            format!("{}…", line[..end].trim_end())
-        }
+    if line.chars().nth(DESCRIPTION).is_none() {
+        return line;
     }
+    let end = line
+        .char_indices()
+        .nth(DESCRIPTION - 1)
+        .map_or(line.len(), |(end, _)| end);
+    format!("{}…", line[..end].trim_end())
 }
 
 /// Without characters that break a line or that nobody sees: control
@@ -181,9 +223,19 @@ pub(crate) fn short(description: &str) -> String {
 /// only the model reads. The skill itself is served as it is.
 fn plain(text: &str) -> String {
     let seen = |c: &char| !matches!(*c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}');
-    let broken = |c: char| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c };
+    let broken = |c: char| {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            ' '
+        } else {
+            c
+        }
+    };
     let line: String = text.chars().filter(seen).map(broken).collect();
-    if line.contains("  ") { line.split_whitespace().collect::<Vec<_>>().join(" ") } else { line }
+    if line.contains("  ") {
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        line
+    }
 }
 
 /// The same, for the inside of an element.

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
 use serde_json::{Map, Value, json};
+use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
 
+use super::Asked;
 use super::reply::{Refusal, Reply, digest, shortened};
 use super::roster::Roster;
-use super::Asked;
 use crate::library::Generation;
 
 pub(crate) const INPUT: &str = r#"{
@@ -59,7 +59,10 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<Reply, Error> {
     };
     let files = files(skill)?;
     let base = base_directory(skill, generation, !files.is_empty());
-    let text = format!("Loading: {}\nBase directory: {base}\n\n{content}", skill.name);
+    let text = format!(
+        "Loading: {}\nBase directory: {base}\n\n{content}",
+        skill.name
+    );
     let structured = json!({
         "name": skill.name,
         "path": skill.path,
@@ -87,14 +90,25 @@ fn base_directory(skill: &Skill<'_>, generation: &Generation, has_files: bool) -
         Dialect::Tree if has_files => &resources,
         Dialect::Tree | Dialect::Folder => file.parent().unwrap_or(Path::new("")),
     };
-    let directory = inside.components().fold(base.clone(), |directory, part| directory.join(part));
+    let directory = inside
+        .components()
+        .fold(base.clone(), |directory, part| directory.join(part));
     directory.display().to_string()
 }
 
 fn files(skill: &Skill<'_>) -> Result<Vec<Value>, Error> {
-    let own = skill.files()?.into_iter().map(|file| described(&file, None));
-    let inherited = if skill.inherit { skill.inherited_files()? } else { Vec::new() };
-    let inherited = inherited.iter().map(|(file, from)| described(file, Some(from)));
+    let own = skill
+        .files()?
+        .into_iter()
+        .map(|file| described(&file, None));
+    let inherited = if skill.inherit {
+        skill.inherited_files()?
+    } else {
+        Vec::new()
+    };
+    let inherited = inherited
+        .iter()
+        .map(|(file, from)| described(file, Some(from)));
     Ok(own.chain(inherited).collect())
 }
 
@@ -115,7 +129,11 @@ fn described(file: &File<'_>, from: Option<&Skill<'_>>) -> Value {
 
 fn not_found(name: &str, catalog: Catalog<'_>, asked: &Asked<'_>) -> Result<Reply, Error> {
     let roster = Roster::of(asked.generation, asked.options);
-    let available = if catalog.is_empty() { "(none)".to_owned() } else { roster.lines(catalog, asked.options)? };
+    let available = if catalog.is_empty() {
+        "(none)".to_owned()
+    } else {
+        roster.lines(catalog, asked.options)?
+    };
     let name = shortened(name.trim());
     let text = format!(
         "Skill '{name}' not found.\n\nAvailable skills:\n{available}\n\nUse the exact skill name (case-insensitive) to load a skill."
@@ -125,7 +143,7 @@ fn not_found(name: &str, catalog: Catalog<'_>, asked: &Asked<'_>) -> Result<Repl
         "code": "skill_not_found",
         "did_you_mean": alike(&name.to_lowercase(), catalog)?,
     });
-    Ok(Reply::text(text, structured).as_error())
+    Ok(Reply::text(text, structured).failing())
 }
 
 /// Names that are at most two letters away from the one that was asked for,
@@ -137,15 +155,21 @@ fn alike<'a>(wanted: &str, catalog: Catalog<'a>) -> Result<Vec<&'a str>, Error> 
         let name = skill?.callable_name()?;
         let letters: Vec<char> = name.to_lowercase().chars().collect();
         let away = distance(&wanted, &letters);
-        let holds = |long: &[char], short: &[char]| short.len() > 2 && long.windows(short.len()).any(|part| part == short);
+        let holds = |long: &[char], short: &[char]| {
+            short.len() > 2 && long.windows(short.len()).any(|part| part == short)
+        };
         if away <= 2 && away < letters.len() {
             near.push((away, name));
         } else if holds(&letters, &wanted) || holds(&wanted, &letters) {
             near.push((3, name));
         }
     }
-    near.sort();
-    Ok(near.into_iter().take(SUGGESTIONS).map(|(_, name)| name).collect())
+    near.sort_unstable();
+    Ok(near
+        .into_iter()
+        .take(SUGGESTIONS)
+        .map(|(_, name)| name)
+        .collect())
 }
 
 /// Letters to change, add or take away; 3 stands for any number above 2.
@@ -175,12 +199,26 @@ mod tests {
 
     #[test]
     fn distance_counts_letters_up_to_two() {
-        for (from, to, expected) in
-            [("git", "git", 0), ("gti", "git", 2), ("gi", "git", 1), ("gits", "git", 1), ("", "ab", 2), ("pdf", "xlsx", 3), ("", "abcd", 3)]
-        {
+        for (from, to, expected) in [
+            ("git", "git", 0),
+            ("gti", "git", 2),
+            ("gi", "git", 1),
+            ("gits", "git", 1),
+            ("", "ab", 2),
+            ("pdf", "xlsx", 3),
+            ("", "abcd", 3),
+        ] {
             let letters = |text: &str| text.chars().collect::<Vec<_>>();
-            assert_eq!(distance(&letters(from), &letters(to)), expected, "{from} {to}");
-            assert_eq!(distance(&letters(to), &letters(from)), expected, "{to} {from}");
+            assert_eq!(
+                distance(&letters(from), &letters(to)),
+                expected,
+                "{from} {to}"
+            );
+            assert_eq!(
+                distance(&letters(to), &letters(from)),
+                expected,
+                "{to} {from}"
+            );
         }
     }
 }

@@ -5,9 +5,9 @@
 use serde_json::{Value, json};
 use skillbundle_format::Skill;
 
+use super::Asked;
 use super::reply::{Refusal, Reply, shortened};
 use super::roster::short;
-use super::Asked;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -46,13 +46,21 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let (mut skills, mut lines) = (Vec::new(), String::new());
     for skill in asked.generation.catalog()?.skills() {
         let skill = skill?;
-        if [skill.install_name(), skill.name, skill.description].iter().any(|text| text.to_lowercase().contains(&wanted)) {
+        if [skill.install_name(), skill.name, skill.description]
+            .iter()
+            .any(|text| text.to_lowercase().contains(&wanted))
+        {
             let mut entry = entry(&skill);
             if with_body {
                 entry["body"] = json!(skill.body()?);
             }
             skills.push(entry);
-            add_line(&mut lines, skill.callable_name()?, skill.summary, asked.options.list_bytes());
+            add_line(
+                &mut lines,
+                skill.callable_name()?,
+                skill.summary,
+                asked.options.list_bytes(),
+            );
         }
     }
     let text = format!("{}{lines}", counted(skills.len(), typed));
@@ -61,7 +69,10 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
 
 /// What spec 4 says about a skill: places are relative to the skill's root.
 pub(crate) fn entry(skill: &Skill<'_>) -> Value {
-    let directory = skill.file_path.rsplit_once('/').map_or(".", |(directory, _)| directory);
+    let directory = skill
+        .file_path
+        .rsplit_once('/')
+        .map_or(".", |(directory, _)| directory);
     json!({
         "installName": skill.install_name(),
         "meta": { "name": skill.name, "description": skill.description },

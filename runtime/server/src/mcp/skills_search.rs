@@ -52,12 +52,21 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
         result["score"] = json!(hit.score);
         result["excerpt"] = json!(hit.excerpt);
         results.push(result);
-        add_line(&mut lines, hit.skill.callable_name()?, &hit.excerpt, asked.options.list_bytes());
+        add_line(
+            &mut lines,
+            hit.skill.callable_name()?,
+            &hit.excerpt,
+            asked.options.list_bytes(),
+        );
     }
-    let mut text = counted(found.total, query.trim());
-    if results.len() < found.total {
-        text.push_str(&format!(", the first {} of them", results.len()));
-    }
-    text.push_str(&lines);
-    Ok(Reply::text(text, json!({ "query": query, "limit": limit, "total": found.total, "results": results })))
+    let shown = if results.len() < found.total {
+        format!(", the first {} of them", results.len())
+    } else {
+        String::new()
+    };
+    let text = format!("{}{shown}{lines}", counted(found.total, query.trim()));
+    Ok(Reply::text(
+        text,
+        json!({ "query": query, "limit": limit, "total": found.total, "results": results }),
+    ))
 }

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, ToolAnnotations};
 
 use super::reply::{Refusal, Reply};
-use super::{Asked, Roster, get_asset, get_skill, list_skills, refresh_skills, skill, skills_list, skills_search};
+use super::{
+    Asked, Roster, get_asset, get_skill, list_skills, refresh_skills, skill, skills_list,
+    skills_search,
+};
 use crate::Options;
 use crate::library::Generation;
 
@@ -95,7 +98,9 @@ pub(crate) const SKILLS_LIST: Tool = Tool {
     name: "skills_list",
     dotted: Some("skills.list"),
     title: "List Skills",
-    description: Some("Lists skills with name, description and place, all or those that hold a text; on demand with their bodies."),
+    description: Some(
+        "Lists skills with name, description and place, all or those that hold a text; on demand with their bodies.",
+    ),
     input: skills_list::INPUT,
     output: skills_list::OUTPUT,
     read_only: true,
@@ -106,7 +111,9 @@ const LIST_SKILLS: Tool = Tool {
     name: "list_skills",
     dotted: None,
     title: "Browse Skills",
-    description: Some("Shows the skills as a tree, parents above what inherits from them, with keywords and counts of files. On demand one branch."),
+    description: Some(
+        "Shows the skills as a tree, parents above what inherits from them, with keywords and counts of files. On demand one branch.",
+    ),
     input: list_skills::INPUT,
     output: list_skills::OUTPUT,
     read_only: true,
@@ -117,7 +124,9 @@ const GET_ASSET: Tool = Tool {
     name: "get_asset",
     dotted: None,
     title: "Get Skill File",
-    description: Some("Returns one file of a skill, or one that it inherits: text as it is, anything else in base64. Scripts are returned, not run."),
+    description: Some(
+        "Returns one file of a skill, or one that it inherits: text as it is, anything else in base64. Scripts are returned, not run.",
+    ),
     input: get_asset::INPUT,
     output: get_asset::OUTPUT,
     read_only: true,
@@ -151,12 +160,20 @@ const PANICS: Tool = Tool {
 impl Tool {
     /// The name that it is published under.
     pub(crate) fn name(&self, options: &Options) -> &'static str {
-        self.dotted.filter(|_| options.dotted_names).unwrap_or(self.name)
+        self.dotted
+            .filter(|_| options.dotted_names)
+            .unwrap_or(self.name)
     }
 
     fn describe(&self, roster: &Roster, options: &Options) -> rmcp::model::Tool {
-        let annotations = ToolAnnotations::new().read_only(self.read_only).destructive(false).idempotent(true).open_world(false);
-        let description = self.description.map_or_else(|| roster.description().to_owned(), str::to_owned);
+        let annotations = ToolAnnotations::new()
+            .read_only(self.read_only)
+            .destructive(false)
+            .idempotent(true)
+            .open_world(false);
+        let description = self
+            .description
+            .map_or_else(|| roster.description().to_owned(), str::to_owned);
         rmcp::model::Tool::new(self.name(options), description, schema(self.input))
             .with_title(self.title)
             .with_annotations(annotations)
@@ -166,14 +183,19 @@ impl Tool {
 
 /// The tool of this name, in either spelling.
 pub(crate) fn find(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name || tool.dotted == Some(name))
+    TOOLS
+        .iter()
+        .find(|tool| tool.name == name || tool.dotted == Some(name))
 }
 
 /// All tools as the protocol describes them, over these skills if there are any.
 pub(crate) fn all(generation: Option<&Generation>, options: &Options) -> Vec<rmcp::model::Tool> {
     let none = Roster::empty();
     let roster = generation.map_or(&none, |generation| Roster::of(generation, options));
-    TOOLS.iter().map(|tool| tool.describe(roster, options)).collect()
+    TOOLS
+        .iter()
+        .map(|tool| tool.describe(roster, options))
+        .collect()
 }
 
 fn schema(text: &str) -> Arc<JsonObject> {

@@ -16,11 +16,12 @@ const AHEAD: usize = 1;
 pub(crate) struct Input(mpsc::Receiver<io::Result<Vec<u8>>>);
 
 /// Where replies go.
-pub(crate) struct Output(());
+pub(crate) struct Output(io::Stdout);
 
-/// Takes stdin and stdout for the protocol.
+/// Takes stdin and stdout for the protocol. Nothing here keeps others from
+/// printing to stdout.
 pub(crate) fn claim_stdio() -> io::Result<(Input, Output)> {
-    Ok((Input::from_reader(io::stdin())?, Output(())))
+    Ok((Input::from_reader(io::stdin())?, Output(io::stdout())))
 }
 
 /// Waits until somebody asks the process to stop.
@@ -45,7 +46,9 @@ impl Input {
                 }
             }
         };
-        std::thread::Builder::new().name("stdin".to_owned()).spawn(pump)?;
+        std::thread::Builder::new()
+            .name("stdin".to_owned())
+            .spawn(pump)?;
         Ok(Self(receiver))
     }
 
@@ -60,24 +63,25 @@ impl Input {
 
 impl Output {
     /// Writes everything, waiting for the reader.
-    #[expect(clippy::unused_self, reason = "the same shape as on Unix")]
     pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = self.0.lock();
         stdout.write_all(bytes)?;
         stdout.flush()?;
         Ok(bytes.len())
     }
 
     /// Makes `attempt`: writing never answers `WouldBlock` here.
-    #[expect(clippy::unused_async, clippy::unused_self, reason = "the same shape as on Unix")]
-    pub(crate) async fn when_writable<T>(&self, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    #[expect(clippy::unused_async, reason = "the same shape as on Unix")]
+    pub(crate) async fn when_writable<T>(
+        &self,
+        mut attempt: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<T> {
         attempt()
     }
 
     /// For ever: a reader that is gone shows when something is written.
-    #[expect(clippy::unused_self, reason = "the same shape as on Unix")]
     pub(crate) async fn reader_gone(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
@@ -87,7 +91,9 @@ mod tests {
 
     #[test]
     fn a_reader_arrives_whole_and_ends() {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         let sent: Vec<u8> = (0..200_000_u32).map(|n| n.to_le_bytes()[0]).collect();
         let mut input = Input::from_reader(io::Cursor::new(sent.clone())).unwrap();
         let mut received = Vec::new();

@@ -97,29 +97,43 @@ impl Input {
 impl Output {
     pub(crate) fn new(fd: BorrowedFd<'_>) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(fstat(fd)?.st_mode);
-        let own = if kind == FileType::Fifo { reopen(fd) } else { None };
+        let own = if kind == FileType::Fifo {
+            reopen(fd)
+        } else {
+            None
+        };
         let how = match (&own, kind) {
             (Some(_), _) => Write::Own,
             (None, FileType::Socket) => Write::Socket,
             (None, _) => Write::Waiting,
         };
         let fd = own.map_or_else(|| fd.try_clone_to_owned(), Ok)?;
-        Ok(Self { fd: Watched::new(fd, Interest::WRITABLE)?, how })
+        Ok(Self {
+            fd: Watched::new(fd, Interest::WRITABLE)?,
+            how,
+        })
     }
 
     /// Writes as much as there is room for; `WouldBlock` where there is none.
     pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
         let fd = self.fd.as_fd();
         let written = match self.how {
-            Write::Own | Write::Waiting => rustix::io::retry_on_intr(|| rustix::io::write(fd, bytes)),
-            Write::Socket => rustix::io::retry_on_intr(|| rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)),
+            Write::Own | Write::Waiting => {
+                rustix::io::retry_on_intr(|| rustix::io::write(fd, bytes))
+            }
+            Write::Socket => rustix::io::retry_on_intr(|| {
+                rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)
+            }),
         };
         Ok(written?)
     }
 
     /// Makes `attempt` whenever there may be room, until it no longer answers
     /// `WouldBlock`.
-    pub(crate) async fn when_writable<T>(&self, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    pub(crate) async fn when_writable<T>(
+        &self,
+        mut attempt: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<T> {
         let Watched::Polled(fd) = &self.fd else {
             return attempt();
         };
@@ -141,17 +155,22 @@ impl Output {
                 ready.clear_ready();
             }
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
 impl Watched {
-    #[expect(deprecated, reason = "unsound only for types that do not own their descriptor; the successor is an unsafe function")]
+    #[expect(
+        deprecated,
+        reason = "unsound only for types that do not own their descriptor; the successor is an unsafe function"
+    )]
     fn new(fd: OwnedFd, interest: Interest) -> io::Result<Self> {
         match AsyncFd::try_with_interest(fd, interest).map_err(AsyncFdRegisterError::into_parts) {
             Ok(polled) => Ok(Self::Polled(polled)),
             // What epoll says of regular files and /dev/null.
-            Err((fd, error)) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Self::Plain(fd)),
+            Err((fd, error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(Self::Plain(fd))
+            }
             Err((_, error)) => Err(error),
         }
     }
@@ -171,7 +190,12 @@ fn reopen(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     use std::os::fd::AsRawFd;
     let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
     let door = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    OpenOptions::new().write(true).custom_flags(flags.cast_signed()).open(door).ok().map(Into::into)
+    OpenOptions::new()
+        .write(true)
+        .custom_flags(flags.cast_signed())
+        .open(door)
+        .ok()
+        .map(Into::into)
 }
 
 fn has_bytes(fd: BorrowedFd<'_>) -> io::Result<bool> {
@@ -186,5 +210,10 @@ fn has_bytes(fd: BorrowedFd<'_>) -> io::Result<bool> {
 
 fn read_some(fd: BorrowedFd<'_>, into: &mut Vec<u8>) -> io::Result<usize> {
     into.reserve(READ);
-    Ok(rustix::io::retry_on_intr(|| rustix::io::read(fd, rustix::buffer::spare_capacity(into)))?)
+    Ok(rustix::io::retry_on_intr(|| {
+        rustix::io::read(fd, rustix::buffer::spare_capacity(into))
+    })?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,9 +6,10 @@
 use std::fmt::Display;
 
 use rmcp::model::{
-    CallToolRequestMethod, CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientNotification,
-    ClientRequest, CustomRequest, DiscoverRequest, DiscoverRequestParams, ErrorCode, Extensions, GetMeta,
-    InitializeRequestParams, InitializeResultMethod, InitializedNotification, ListToolsRequest, PaginatedRequestParams,
+    CallToolRequestMethod, CallToolRequestParams, CancelledNotification,
+    CancelledNotificationParam, ClientNotification, ClientRequest, CustomRequest, DiscoverRequest,
+    DiscoverRequestParams, ErrorCode, Extensions, GetMeta, InitializeRequestParams,
+    InitializeResultMethod, InitializedNotification, ListToolsRequest, PaginatedRequestParams,
     PingRequest, ProtocolVersion, Request, RequestId, RequestMetaObject, RequestParamsMeta,
 };
 use serde::Deserialize;
@@ -20,6 +21,10 @@ use super::scan::{IdScan, WireId};
 
 /// What a line turned out to be.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives for one call; a box would cost every request an allocation"
+)]
 pub(crate) enum Incoming {
     /// A request to answer.
     Request(ClientRequest, RequestId),
@@ -83,8 +88,13 @@ pub(crate) fn opens_session(request: &ClientRequest) -> bool {
         return false;
     }
     let meta = request.get_meta();
-    let served = meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
-    let complete = served && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
+    let served = meta
+        .protocol_version()
+        .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+    let complete = served
+        && meta
+            .missing_required_keys(&ProtocolVersion::V_2026_07_28)
+            .is_empty();
     complete || matches!(request, ClientRequest::InitializeRequest(_))
 }
 
@@ -92,14 +102,22 @@ impl Refused {
     /// Answers a line that was dropped while it arrived.
     pub(crate) fn too_long(id: Option<WireId>) -> Self {
         let message = format!("a message may be {LONGEST} bytes long, this line was longer");
-        Self { id, code: ErrorCode::INVALID_REQUEST, message }
+        Self {
+            id,
+            code: ErrorCode::INVALID_REQUEST,
+            message,
+        }
     }
 
     /// Answers a request whose id another one still holds.
     pub(crate) fn in_use(id: &RequestId) -> Self {
         let id = WireId::from_json(&serde_json::to_string(id).unwrap_or_default());
         let message = "the id is in use: a request with it has not been answered yet".to_owned();
-        Self { id, code: ErrorCode::INVALID_REQUEST, message }
+        Self {
+            id,
+            code: ErrorCode::INVALID_REQUEST,
+            message,
+        }
     }
 }
 
@@ -113,55 +131,85 @@ impl From<Notice> for ClientNotification {
 }
 
 fn envelope(line: &[u8]) -> Result<Envelope<'_>, Refused> {
-    let refused = |code, message: String| Refused { id: IdScan::find(line), code, message };
+    let refused = |code, message: String| Refused {
+        id: IdScan::find(line),
+        code,
+        message,
+    };
     let text = std::str::from_utf8(line)
         .map_err(|error| refused(ErrorCode::PARSE_ERROR, format!("not valid UTF-8: {error}")))?;
     if text.starts_with('{') {
         return serde_json::from_str(text).map_err(|error| {
-            let code = if error.is_data() { ErrorCode::INVALID_REQUEST } else { ErrorCode::PARSE_ERROR };
+            let code = if error.is_data() {
+                ErrorCode::INVALID_REQUEST
+            } else {
+                ErrorCode::PARSE_ERROR
+            };
             refused(code, format!("not a JSON-RPC message: {error}"))
         });
     }
     Err(match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Err(error) => refused(ErrorCode::PARSE_ERROR, format!("not valid JSON: {error}")),
-        Ok(_) if text.starts_with('[') => {
-            refused(ErrorCode::INVALID_REQUEST, "batches are not supported; send one message a line".to_owned())
-        }
-        Ok(_) => refused(ErrorCode::INVALID_REQUEST, "expected a JSON object".to_owned()),
+        Ok(_) if text.starts_with('[') => refused(
+            ErrorCode::INVALID_REQUEST,
+            "batches are not supported; send one message a line".to_owned(),
+        ),
+        Ok(_) => refused(
+            ErrorCode::INVALID_REQUEST,
+            "expected a JSON object".to_owned(),
+        ),
     })
 }
 
 impl Envelope<'_> {
     fn open(&self) -> Result<Incoming, Refused> {
         let invalid = |message: &str| Err(self.refuse(ErrorCode::INVALID_REQUEST, message));
-        if self.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
+        if self
+            .jsonrpc
+            .is_none_or(|version| version.get() != "\"2.0\"")
+        {
             return invalid(r#"expected "jsonrpc":"2.0""#);
         }
         let answer = self.result.is_some() || self.error.is_some();
         let Some(method) = self.method else {
-            return if answer { Ok(Incoming::Ignored) } else { invalid("expected the member \"method\"") };
+            return if answer {
+                Ok(Incoming::Ignored)
+            } else {
+                invalid("expected the member \"method\"")
+            };
         };
         if answer {
             return invalid("a message with \"method\" has neither \"result\" nor \"error\"");
         }
-        let method: String = serde_json::from_str(method.get()).map_err(|error| self.blame(ErrorCode::INVALID_REQUEST, "method", &error))?;
+        let method: String = serde_json::from_str(method.get())
+            .map_err(|error| self.blame(ErrorCode::INVALID_REQUEST, "method", &error))?;
         let Some(id) = self.id else {
             return Ok(notice(&method, self.params).map_or(Incoming::Ignored, Incoming::Notice));
         };
-        let id: RequestId = serde_json::from_str(id.get()).map_err(|error| self.blame(ErrorCode::INVALID_REQUEST, "id", &error))?;
-        let request = request(method, self.params).map_err(|error| self.blame(ErrorCode::INVALID_PARAMS, "params", &error))?;
+        let id: RequestId = serde_json::from_str(id.get())
+            .map_err(|error| self.blame(ErrorCode::INVALID_REQUEST, "id", &error))?;
+        let request = request(method, self.params)
+            .map_err(|error| self.blame(ErrorCode::INVALID_PARAMS, "params", &error))?;
         Ok(Incoming::Request(request, id))
     }
 
     /// A member that cannot be read: broken JSON shows only here when it hides
     /// in a string (half a surrogate pair) or too deep inside.
     fn blame(&self, code: ErrorCode, member: &str, error: &serde_json::Error) -> Refused {
-        let code = if error.is_data() { code } else { ErrorCode::PARSE_ERROR };
+        let code = if error.is_data() {
+            code
+        } else {
+            ErrorCode::PARSE_ERROR
+        };
         self.refuse(code, format_args!("{member}: {error}"))
     }
 
     fn refuse(&self, code: ErrorCode, message: impl Display) -> Refused {
-        Refused { id: self.id.and_then(|id| WireId::from_json(id.get())), code, message: message.to_string() }
+        Refused {
+            id: self.id.and_then(|id| WireId::from_json(id.get())),
+            code,
+            message: message.to_string(),
+        }
     }
 }
 
@@ -172,8 +220,14 @@ fn request(method: String, params: Option<&RawValue>) -> Result<ClientRequest, s
         "tools/call" => required::<CallToolRequestMethod, CallToolRequestParams>(params)?.into(),
         "tools/list" => {
             let params = params.map(split::<PaginatedRequestParams>).transpose()?;
-            let (params, extensions) = params.map_or_else(Default::default, |(params, meta)| (Some(params), meta));
-            ListToolsRequest { params, extensions, ..ListToolsRequest::default() }.into()
+            let (params, extensions) =
+                params.map_or_else(Default::default, |(params, meta)| (Some(params), meta));
+            ListToolsRequest {
+                params,
+                extensions,
+                ..ListToolsRequest::default()
+            }
+            .into()
         }
         "initialize" => required::<InitializeResultMethod, InitializeRequestParams>(params)?.into(),
         "server/discover" => {
@@ -181,7 +235,11 @@ fn request(method: String, params: Option<&RawValue>) -> Result<ClientRequest, s
             request.extensions = meta_only(params)?;
             request.into()
         }
-        "ping" => PingRequest { extensions: meta_only(params)?, ..PingRequest::default() }.into(),
+        "ping" => PingRequest {
+            extensions: meta_only(params)?,
+            ..PingRequest::default()
+        }
+        .into(),
         _ => {
             let mut request = CustomRequest::new(method, None);
             request.extensions = meta_only(params)?;
@@ -198,15 +256,21 @@ fn notice(method: &str, params: Option<&RawValue>) -> Option<Notice> {
     }
 }
 
-fn required<M: Default, P: DeserializeOwned + RequestParamsMeta>(params: Option<&RawValue>) -> Result<Request<M, P>, serde_json::Error> {
-    let (params, extensions) = split(params.ok_or_else(|| serde_json::Error::custom("expected an object, found nothing"))?)?;
+fn required<M: Default, P: DeserializeOwned + RequestParamsMeta>(
+    params: Option<&RawValue>,
+) -> Result<Request<M, P>, serde_json::Error> {
+    let (params, extensions) = split(
+        params.ok_or_else(|| serde_json::Error::custom("expected an object, found nothing"))?,
+    )?;
     let mut request = Request::new(params);
     request.extensions = extensions;
     Ok(request)
 }
 
 /// Parameters, and apart from them their `_meta`: rmcp looks for it there.
-fn split<P: DeserializeOwned + RequestParamsMeta>(params: &RawValue) -> Result<(P, Extensions), serde_json::Error> {
+fn split<P: DeserializeOwned + RequestParamsMeta>(
+    params: &RawValue,
+) -> Result<(P, Extensions), serde_json::Error> {
     let mut params: P = members(params)?;
     let meta = params.meta_mut().take();
     Ok((params, extensions(meta)))
@@ -250,7 +314,11 @@ mod tests {
 
     fn refused(line: &[u8]) -> (i32, Option<String>, String) {
         match read(line) {
-            Incoming::Refused(refused) => (refused.code.0, refused.id.map(|id| id.as_json().to_owned()), refused.message),
+            Incoming::Refused(refused) => (
+                refused.code.0,
+                refused.id.map(|id| id.as_json().to_owned()),
+                refused.message,
+            ),
             other => panic!("{} gave {other:?}", String::from_utf8_lossy(line)),
         }
     }
@@ -305,7 +373,11 @@ mod tests {
         for (line, code, id) in HOSTILE {
             let (found, found_id, message) = refused(line);
             let line = String::from_utf8_lossy(line);
-            assert_eq!((found, found_id.as_deref()), (*code, *id), "{line}: {message}");
+            assert_eq!(
+                (found, found_id.as_deref()),
+                (*code, *id),
+                "{line}: {message}"
+            );
             assert!(!message.is_empty(), "{line}");
         }
     }
@@ -314,7 +386,9 @@ mod tests {
     fn depth_does_not_overflow_the_stack() {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let deep = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
-            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"skill","arguments":{{"a":{deep}}}}}}}"#);
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"skill","arguments":{{"a":{deep}}}}}}}"#
+            );
             assert_eq!(refused(line.as_bytes()).0, -32700, "{open}");
             assert_eq!(refused(open.repeat(100_000).as_bytes()).0, -32700, "{open}");
         }
@@ -329,7 +403,14 @@ mod tests {
         assert_eq!(id, RequestId::String("x".into()));
         assert_eq!(request.params.name, "skill");
         assert_eq!(request.params.arguments.unwrap()["name"], "git");
-        assert!(request.extensions.get::<RequestMetaObject>().unwrap().get_progress_token().is_some());
+        assert!(
+            request
+                .extensions
+                .get::<RequestMetaObject>()
+                .unwrap()
+                .get_progress_token()
+                .is_some()
+        );
     }
 
     #[test]
@@ -343,7 +424,10 @@ mod tests {
             ("\"\\u00e9\"", RequestId::String("\u{e9}".into())),
         ] {
             let line = format!(r#"{{"jsonrpc":"2.0","id":{text},"method":"ping"}}"#);
-            assert!(matches!(read(line.as_bytes()), Incoming::Request(_, id) if id == expected), "{text}");
+            assert!(
+                matches!(read(line.as_bytes()), Incoming::Request(_, id) if id == expected),
+                "{text}"
+            );
         }
     }
 
@@ -360,9 +444,14 @@ mod tests {
             assert!(matches!(read(line.as_bytes()), Incoming::Ignored), "{line}");
         }
         let initialized = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        assert!(matches!(read(initialized), Incoming::Notice(Notice::Initialized)));
+        assert!(matches!(
+            read(initialized),
+            Incoming::Notice(Notice::Initialized)
+        ));
         let cancelled = br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4,"reason":"late"}}"#;
-        assert!(matches!(read(cancelled), Incoming::Notice(Notice::Cancelled(params)) if params.request_id == Some(RequestId::Number(4))));
+        assert!(
+            matches!(read(cancelled), Incoming::Notice(Notice::Cancelled(params)) if params.request_id == Some(RequestId::Number(4)))
+        );
     }
 
     #[test]
@@ -379,8 +468,11 @@ mod tests {
             ("tools/list", "", false),
             ("tools/list", foreign.as_str(), false),
         ] {
-            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
-            let Incoming::Request(request, _) = read(line.as_bytes()) else { panic!("{line}") };
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
+            let Incoming::Request(request, _) = read(line.as_bytes()) else {
+                panic!("{line}")
+            };
             assert_eq!(opens_session(&request), expected, "{line}");
         }
     }

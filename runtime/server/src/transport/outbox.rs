@@ -55,7 +55,11 @@ impl Outbox {
             nameless: NAMELESS,
             refilled: Instant::now(),
         };
-        Self { output, state: Mutex::new(state), changed: Notify::new() }
+        Self {
+            output,
+            state: Mutex::new(state),
+            changed: Notify::new(),
+        }
     }
 
     /// Notes that this request needs a reply; false where another one with
@@ -103,7 +107,10 @@ impl Outbox {
         let message = serde_json::Value::from(refused.message.as_str());
         let sent = self.append(|into| {
             use io::Write;
-            write!(into, r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#)
+            write!(
+                into,
+                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#
+            )
         });
         if let Err(error) = sent {
             tracing::debug!("cannot answer a broken line: {error}");
@@ -126,7 +133,10 @@ impl Outbox {
         if self.is_flushed() {
             return;
         }
-        let flushed = self.output.when_writable(|| self.state().flush(&self.output)).await;
+        let flushed = self
+            .output
+            .when_writable(|| self.state().flush(&self.output))
+            .await;
         if let Err(error) = flushed {
             self.give_up(&error);
         }
@@ -134,8 +144,13 @@ impl Outbox {
 
     /// The same, but not for ever: the client may have stopped reading.
     pub(crate) async fn last_flush(&self) {
-        if tokio::time::timeout(LAST_FLUSH, self.flushed()).await.is_err() {
-            tracing::warn!("the client has closed stdin and reads no replies; some of them are lost");
+        if tokio::time::timeout(LAST_FLUSH, self.flushed())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                "the client has closed stdin and reads no replies; some of them are lost"
+            );
         }
     }
 

@@ -124,13 +124,23 @@ impl IdScan {
             b'"' if self.depth == 1 && self.key_next => {
                 self.key_next = false;
                 self.token.clear();
-                At::String { escaped: false, role: Role::Key }
+                At::String {
+                    escaped: false,
+                    role: Role::Key,
+                }
             }
-            b'"' => At::String { escaped: false, role: Role::Other },
+            b'"' => At::String {
+                escaped: false,
+                role: Role::Other,
+            },
             b'{' | b'[' => self.open(),
             b'}' | b']' => {
                 self.depth = self.depth.saturating_sub(1);
-                if self.depth == 0 { At::Done } else { At::Between }
+                if self.depth == 0 {
+                    At::Done
+                } else {
+                    At::Between
+                }
             }
             b',' => {
                 self.key_next = self.depth == 1;
@@ -143,7 +153,11 @@ impl IdScan {
     fn string(&mut self, byte: u8, escaped: bool, role: Role) -> At {
         let ends = byte == b'"' && !escaped;
         match role {
-            Role::Key if ends => return At::AfterKey { id: self.token == b"id" },
+            Role::Key if ends => {
+                return At::AfterKey {
+                    id: self.token == b"id",
+                };
+            }
             Role::Id if ends => {
                 self.token.push(byte);
                 return self.finish();
@@ -153,9 +167,20 @@ impl IdScan {
             // One byte more than `id` is enough to know that it is another key.
             Role::Key if self.token.len() > 2 => {}
             Role::Key => self.token.push(byte),
-            Role::Id => return self.collect(byte, At::String { escaped: byte == b'\\' && !escaped, role }),
+            Role::Id => {
+                return self.collect(
+                    byte,
+                    At::String {
+                        escaped: byte == b'\\' && !escaped,
+                        role,
+                    },
+                );
+            }
         }
-        At::String { escaped: byte == b'\\' && !escaped, role }
+        At::String {
+            escaped: byte == b'\\' && !escaped,
+            role,
+        }
     }
 
     fn open(&mut self) -> At {
@@ -167,16 +192,25 @@ impl IdScan {
     fn begin(&mut self, role: Role, byte: u8) -> At {
         self.token.clear();
         self.token.push(byte);
-        At::String { escaped: false, role }
+        At::String {
+            escaped: false,
+            role,
+        }
     }
 
     fn collect(&mut self, byte: u8, next: At) -> At {
         self.token.push(byte);
-        if self.token.len() > LONGEST { At::Done } else { next }
+        if self.token.len() > LONGEST {
+            At::Done
+        } else {
+            next
+        }
     }
 
     fn finish(&mut self) -> At {
-        self.found = std::str::from_utf8(&self.token).ok().and_then(WireId::from_json);
+        self.found = std::str::from_utf8(&self.token)
+            .ok()
+            .and_then(WireId::from_json);
         At::Done
     }
 }
@@ -188,12 +222,18 @@ mod tests {
     /// A line that is broken somewhere, and the id its sender waits for.
     const LINES: &[(&[u8], Option<&str>)] = &[
         (br#"{"jsonrpc":"2.0","id":7,"method":"#, Some("7")),
-        (br#"{"method":"tools/call","params":{"id":1,"a":[{"id":2}]},"jsonrpc":"2.0","id":3}x"#, Some("3")),
+        (
+            br#"{"method":"tools/call","params":{"id":1,"a":[{"id":2}]},"jsonrpc":"2.0","id":3}x"#,
+            Some("3"),
+        ),
         (br#"  {"id" : "a\"b" , "method" : }"#, Some(r#""a\"b""#)),
         (b"\xef\xbb\xbf{\"id\":-12,\"x\":\"\xff\xfe\"}", Some("-12")),
         (br#"{"x":"\\","id":"u-1","#, Some(r#""u-1""#)),
         (br#"{"x":"\"id\":1,","id":1.5,"#, Some("1.5")),
-        (br#"{"id":18446744073709551615,"#, Some("18446744073709551615")),
+        (
+            br#"{"id":18446744073709551615,"#,
+            Some("18446744073709551615"),
+        ),
         (br#"{"identity":1,"i":2,"method":"x""#, None),
         (br#"{"id":12"#, None),
         (br#"{"id":"cut"#, None),
@@ -211,7 +251,12 @@ mod tests {
     fn the_id_is_found_wherever_the_line_breaks() {
         for (line, expected) in LINES {
             let found = IdScan::find(line).map(|id| id.0);
-            assert_eq!(found.as_deref(), *expected, "{}", String::from_utf8_lossy(line));
+            assert_eq!(
+                found.as_deref(),
+                *expected,
+                "{}",
+                String::from_utf8_lossy(line)
+            );
         }
     }
 

@@ -18,7 +18,9 @@ fn folders() -> Fake {
 }
 
 fn code(reply: &Value) -> i64 {
-    reply["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {reply}"))
+    reply["error"]["code"]
+        .as_i64()
+        .unwrap_or_else(|| panic!("no error: {reply}"))
 }
 
 /// Lines that get an error, with the id in the answer.
@@ -37,7 +39,11 @@ fn broken_lines_are_answered_and_the_session_goes_on() {
         for (line, id, expected) in HOSTILE {
             client.send(line);
             let reply = client.reply();
-            assert_eq!((&reply["id"], code(&reply), &reply["jsonrpc"]), (id, *expected, &json!("2.0")), "{reply}");
+            assert_eq!(
+                (&reply["id"], code(&reply), &reply["jsonrpc"]),
+                (id, *expected, &json!("2.0")),
+                "{reply}"
+            );
         }
         for (line, id, expected) in [
             (r#"{"jsonrpc":"2.0","id":"half","method":"tools/call","params":{"name":"\ud800"}}"#.to_owned(), json!("half"), -32700),
@@ -63,15 +69,25 @@ fn broken_lines_are_answered_and_the_session_goes_on() {
 #[test]
 fn an_over_long_line_is_answered_with_its_id() {
     let mut client = Client::connected(folders());
-    let long = format!(r#"{{"method":"tools/call","params":{{"name":"{}"}},"jsonrpc":"2.0","id":5}}"#, "x".repeat(5 << 20));
+    let long = format!(
+        r#"{{"method":"tools/call","params":{{"name":"{}"}},"jsonrpc":"2.0","id":5}}"#,
+        "x".repeat(5 << 20)
+    );
     client.send(long);
     let reply = client.reply();
     assert_eq!((&reply["id"], code(&reply)), (&json!(5), -32600));
     let large = json!({ "jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": { "name": "skill", "arguments": { "name": "x".repeat(3 << 20) } } });
     client.send(large.to_string());
     let reply = client.reply();
-    assert_eq!((&reply["id"], &reply["result"]["isError"]), (&json!(6), &json!(true)), "below the limit it is served");
-    assert!(reply.to_string().len() < 10_000, "without giving back what was sent");
+    assert_eq!(
+        (&reply["id"], &reply["result"]["isError"]),
+        (&json!(6), &json!(true)),
+        "below the limit it is served"
+    );
+    assert!(
+        reply.to_string().len() < 10_000,
+        "without giving back what was sent"
+    );
 }
 
 #[test]
@@ -90,7 +106,11 @@ fn what_comes_before_initialize_does_not_end_the_session() {
     client.send("nonsense");
     assert_eq!(code(&client.reply()), -32700);
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
-    assert_eq!(code(&client.request("tools/call", json!({ "name": "skill" }))), -32602, "no era is chosen yet");
+    assert_eq!(
+        code(&client.request("tools/call", json!({ "name": "skill" }))),
+        -32602,
+        "no era is chosen yet"
+    );
     assert!(client.initialize("2025-06-18")["result"]["serverInfo"].is_object());
     assert!(client.call("skill", json!({ "name": "git" }))["content"].is_array());
 }
@@ -98,15 +118,30 @@ fn what_comes_before_initialize_does_not_end_the_session() {
 #[test]
 fn a_probe_may_be_cancelled_and_followed_by_initialize() {
     let mut client = Client::start(folders(), Options::default());
-    client.send(format!(r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{META}}}}}"#));
+    client.send(format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{META}}}}}"#
+    ));
     let probe = client.reply();
-    assert!(probe["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{probe}");
+    assert!(
+        probe["result"]["supportedVersions"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("2026-07-28")),
+        "{probe}"
+    );
     client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0,"reason":"legacy"}}"#);
     let reply = client.initialize("2025-11-25");
     assert_eq!(reply["result"]["protocolVersion"], "2025-11-25");
-    assert!(reply["result"].get("resultType").is_none() && reply["result"].get("ttlMs").is_none(), "{reply}");
+    assert!(
+        reply["result"].get("resultType").is_none() && reply["result"].get("ttlMs").is_none(),
+        "{reply}"
+    );
     let tools = client.request("tools/list", json!({}));
-    assert!(tools["result"].get("resultType").is_none() && tools["result"].get("ttlMs").is_none() && tools["result"].get("cacheScope").is_none());
+    assert!(
+        tools["result"].get("resultType").is_none()
+            && tools["result"].get("ttlMs").is_none()
+            && tools["result"].get("cacheScope").is_none()
+    );
 }
 
 #[test]
@@ -124,7 +159,11 @@ fn versions_are_echoed_or_answered_with_the_newest_that_has_a_handshake() {
         let result = &reply["result"];
         assert_eq!(result["protocolVersion"], expected, "{asked}");
         assert_eq!(result["serverInfo"]["name"], "skillbundle");
-        assert_eq!(result["capabilities"], json!({ "tools": {} }), "what is not sent is not declared");
+        assert_eq!(
+            result["capabilities"],
+            json!({ "tools": {} }),
+            "what is not sent is not declared"
+        );
         assert!(result["instructions"].as_str().unwrap().len() <= 2048);
     }
 }
@@ -136,13 +175,29 @@ fn the_modern_era_needs_no_handshake() {
     let reply = client.reply();
     let result = &reply["result"];
     assert_eq!(result["resultType"], "complete", "{reply}");
-    assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "skillbundle");
-    client.send(format!(r#"{{"jsonrpc":"2.0","id":"b","method":"tools/list","params":{{{META}}}}}"#));
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "skillbundle"
+    );
+    client.send(format!(
+        r#"{{"jsonrpc":"2.0","id":"b","method":"tools/list","params":{{{META}}}}}"#
+    ));
     let reply = client.reply();
-    assert_eq!((&reply["result"]["ttlMs"], &reply["result"]["cacheScope"]), (&json!(0), &json!("private")), "a file may change at any time");
+    assert_eq!(
+        (&reply["result"]["ttlMs"], &reply["result"]["cacheScope"]),
+        (&json!(0), &json!("private")),
+        "a file may change at any time"
+    );
     client.send(r#"{"jsonrpc":"2.0","id":"c","method":"tools/list"}"#);
-    assert_eq!(code(&client.reply()), -32602, "each request must name its version");
-    client.send(format!(r#"{{"jsonrpc":"2.0","id":"d","method":"tools/list","params":{{{}}}}}"#, META.replace("2026-07-28", "2031-01-01")));
+    assert_eq!(
+        code(&client.reply()),
+        -32602,
+        "each request must name its version"
+    );
+    client.send(format!(
+        r#"{{"jsonrpc":"2.0","id":"d","method":"tools/list","params":{{{}}}}}"#,
+        META.replace("2026-07-28", "2031-01-01")
+    ));
     let reply = client.reply();
     assert_eq!(code(&reply), -32022);
     assert!(reply["error"]["data"]["supported"].is_array(), "{reply}");
@@ -156,9 +211,15 @@ fn hasty_clients_are_served() {
     client.send(r#"{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}"#);
     client.send(r#"{"jsonrpc":"2.0","id":-1,"method":"ping"}"#);
     let ids: BTreeSet<String> = (0..3).map(|_| client.reply()["id"].to_string()).collect();
-    assert_eq!(ids, ["\"\"", "-1", "9007199254740993"].map(str::to_owned).into());
+    assert_eq!(
+        ids,
+        ["\"\"", "-1", "9007199254740993"].map(str::to_owned).into()
+    );
     let again = client.initialize("2025-06-18");
-    assert_eq!(again["result"]["protocolVersion"], "2025-06-18", "a second handshake is answered");
+    assert_eq!(
+        again["result"]["protocolVersion"], "2025-06-18",
+        "a second handshake is answered"
+    );
 }
 
 #[test]
@@ -179,8 +240,14 @@ fn a_cancelled_request_gets_no_reply() {
     source.close_gate();
     let mut client = Client::connected(source.clone());
     client.send(r#"{"jsonrpc":"2.0","id":"gone","method":"tools/call","params":{"name":"skill","arguments":{"name":"git"}}}"#);
-    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"gone"}}"#);
-    assert_eq!(client.request("ping", json!({}))["result"], json!({}), "the load does not hold up others");
+    client.send(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"gone"}}"#,
+    );
+    assert_eq!(
+        client.request("ping", json!({}))["result"],
+        json!({}),
+        "the load does not hold up others"
+    );
     source.open_gate();
     let (ended, rest) = client.end();
     assert!(ended.is_ok() && rest.is_empty(), "{rest:?}");
@@ -208,7 +275,10 @@ fn requests_in_flight_at_the_end_of_input_are_answered() {
 #[test]
 fn a_last_line_without_an_end_counts() {
     let mut session = start(folders(), Options::default());
-    session.stdin.write_all(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap();
+    session
+        .stdin
+        .write_all(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)
+        .unwrap();
     drop(session.stdin);
     let mut said = String::new();
     session.stdout.read_to_string(&mut said).unwrap();
@@ -218,22 +288,39 @@ fn a_last_line_without_an_end_counts() {
 
 #[test]
 fn the_end_of_input_is_a_good_end_at_any_time() {
-    for lines in ["", "\n", "garbage\n", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"] {
+    for lines in [
+        "",
+        "\n",
+        "garbage\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+    ] {
         let mut session = start(folders(), Options::default());
         session.stdin.write_all(lines.as_bytes()).unwrap();
         drop(session.stdin);
-        assert!(session.ended.recv_timeout(PATIENCE).unwrap().is_ok(), "{lines:?}");
+        assert!(
+            session.ended.recv_timeout(PATIENCE).unwrap().is_ok(),
+            "{lines:?}"
+        );
     }
 }
 
 #[test]
 fn a_reader_that_leaves_ends_the_session() {
     // Before a word was said, and with a reply on its way.
-    for lines in [&b""[..], b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"] {
+    for lines in [
+        &b""[..],
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n",
+    ] {
         let mut session = start(folders(), Options::default());
         drop(session.stdout);
         session.stdin.write_all(lines).unwrap();
-        assert!(session.ended.recv_timeout(PATIENCE).expect("it ends while stdin is open").is_ok());
+        assert!(
+            session
+                .ended
+                .recv_timeout(PATIENCE)
+                .expect("it ends while stdin is open")
+                .is_ok()
+        );
     }
     let client = Client::connected(folders());
     assert!(client.end().0.is_ok());
@@ -258,7 +345,10 @@ fn nothing_is_read_while_replies_do_not_leave() {
         session.stdin
     });
     thread::sleep(std::time::Duration::from_millis(300));
-    assert!(done.try_recv().is_err(), "the server reads on although no reply leaves");
+    assert!(
+        done.try_recv().is_err(),
+        "the server reads on although no reply leaves"
+    );
     let mut ids = BTreeSet::new();
     let mut replies = BufReader::new(session.stdout).lines();
     for _ in 0..=CALLS {
@@ -284,8 +374,13 @@ fn only_so_many_requests_are_under_way() {
         thread::yield_now();
     }
     source.open_gate();
-    let order: Vec<Value> = (0..=IN_FLIGHT).map(|_| client.reply()["id"].clone()).collect();
-    assert_ne!(order[0], "late", "it waits until a request before it has its reply");
+    let order: Vec<Value> = (0..=IN_FLIGHT)
+        .map(|_| client.reply()["id"].clone())
+        .collect();
+    assert_ne!(
+        order[0], "late",
+        "it waits until a request before it has its reply"
+    );
     assert!(order.contains(&json!("late")));
 }
 
@@ -294,6 +389,12 @@ fn a_fault_in_a_tool_is_answered_and_the_next_call_works() {
     let mut client = Client::connected(folders());
     let reply = client.request("tools/call", json!({ "name": "panics", "arguments": {} }));
     assert_eq!(code(&reply), -32603);
-    assert!(!reply["error"]["message"].as_str().unwrap().contains("a fault in a tool"), "its text is not for the client");
+    assert!(
+        !reply["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("a fault in a tool"),
+        "its text is not for the client"
+    );
     assert!(client.call("skill", json!({ "name": "git" }))["content"].is_array());
 }

@@ -1,0 +1,181 @@
+//! `refresh_skills` (spec 3 §8.6), edits between calls, loads that fail, damaged bundles.
+
+use super::*;
+
+#[test]
+fn refresh_skills_says_where_from_and_how_many() {
+    let mut local = Client::connected(Fake::slow(spec_folders()));
+    assert_eq!(
+        data(&local.call("refresh_skills", json!({}))),
+        json!({ "success": true, "mode": "local", "skills_reindexed": 3, "message": "Reindexed from local directory (no git sync configured)." })
+    );
+    let mut archive = client(spec_folders());
+    assert_eq!(
+        data(&archive.call("refresh_skills", json!({})))["mode"],
+        "archive"
+    );
+    let bytes: &'static [u8] = write(&spec_folders()).unwrap().leak();
+    let answer = data(&Client::connected(Embedded::new(bytes)).call("refresh_skills", json!({})));
+    assert_eq!(
+        (
+            &answer["success"],
+            &answer["mode"],
+            &answer["skills_reindexed"]
+        ),
+        (&json!(true), &json!("embedded"), &json!(3))
+    );
+}
+
+#[test]
+fn a_second_refresh_is_answered_at_once() {
+    let source = Fake::slow(spec_folders());
+    let mut client = Client::connected(source.clone());
+    client.call("skills_list", json!({}));
+    source.close_gate();
+    client.send(r#"{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"name":"refresh_skills"}}"#);
+    while source.loads() < 2 {
+        std::thread::yield_now();
+    }
+    let second = data(&client.call("refresh_skills", json!({})));
+    assert_eq!(
+        (&second["success"], &second["mode"]),
+        (&json!(false), &json!("local"))
+    );
+    source.open_gate();
+    assert_eq!(
+        client.reply()["result"]["structuredContent"]["success"],
+        true
+    );
+    assert_eq!(
+        data(&client.call("refresh_skills", json!({})))["success"],
+        true,
+        "and then again"
+    );
+}
+
+#[test]
+fn every_call_sees_the_last_edit() {
+    for source in [Fake::new(spec_folders()), Fake::slow(spec_folders())] {
+        let mut client = Client::connected(source.clone());
+        for round in 0..3 {
+            let body = format!("\nround {round}\n");
+            source.edit(set(vec![folder("git", "edited", &body)]));
+            assert!(text(&client.call("skill", json!({ "name": "git" }))).ends_with(&body));
+            let listed = client.request("tools/list", json!({})).to_string();
+            assert!(
+                listed.contains("<description>edited</description>")
+                    && !listed.contains("postgres</name>")
+            );
+        }
+    }
+}
+
+#[test]
+fn a_failed_load_leaves_the_old_skills_and_says_so() {
+    let source = Fake::new(spec_folders());
+    let mut client = Client::connected(source.clone());
+    client.call("skills_list", json!({}));
+    source.break_down(Some("the archive is damaged"));
+    assert!(text(&client.call("skill", json!({ "name": "git" }))).starts_with("Loading: git\n"));
+    let result = client.call("refresh_skills", json!({}));
+    let answer = data(&result);
+    assert_eq!(
+        (&result["isError"], &answer["success"]),
+        (&json!(true), &json!(false))
+    );
+    assert!(
+        answer["message"]
+            .as_str()
+            .unwrap()
+            .contains("the archive is damaged"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn without_any_skills_calls_say_why_and_the_server_lives() {
+    let source = Fake::new(spec_folders());
+    source.break_down(Some("no such directory"));
+    let mut client = Client::connected(source.clone());
+    let listed = client.request("tools/list", json!({}));
+    assert!(
+        listed["result"]["tools"].as_array().unwrap().len() >= 7,
+        "the tools are there"
+    );
+    for tool in ["skill", "get_skill", "skills_list", "list_skills"] {
+        let arguments = match tool {
+            "skill" => json!({ "name": "git" }),
+            "get_skill" => json!({ "context": "git" }),
+            _ => json!({}),
+        };
+        let result = client.call(tool, arguments);
+        assert_eq!(
+            (&result["isError"], &data(&result)["code"]),
+            (&json!(true), &json!("skills_unavailable")),
+            "{tool}"
+        );
+        assert!(text(&result).contains("no such directory"));
+    }
+    source.break_down(None);
+    assert!(
+        client
+            .call("skill", json!({ "name": "git" }))
+            .get("isError")
+            .is_none(),
+        "and serves once it can"
+    );
+}
+
+#[test]
+fn a_damaged_body_is_an_answer_and_others_are_served() {
+    let mut bytes = write(&spec_folders()).unwrap();
+    let needle = b"# Git Deployment GitOps";
+    let at = bytes
+        .windows(needle.len())
+        .position(|window| window == needle)
+        .expect("bodies lie open in the archive");
+    bytes[at] ^= 1;
+    let mut client = Client::connected(Embedded::new(bytes.leak()));
+    let result = client.call("skill", json!({ "name": "git" }));
+    assert_eq!(
+        (&result["isError"], &data(&result)["code"]),
+        (&json!(true), &json!("skills_unavailable"))
+    );
+    assert!(text(&result).contains("damaged"), "{}", text(&result));
+    assert!(
+        client
+            .call("skill", json!({ "name": "postgres" }))
+            .get("isError")
+            .is_none()
+    );
+}
+
+#[test]
+fn hostile_names_find_nothing_outside() {
+    let mut client = client(spec_tree());
+    for name in [
+        "../../../etc/passwd",
+        ".ssh/id_rsa",
+        "/etc/passwd",
+        "skill://git",
+        "file:///etc/passwd",
+        "a\0b",
+        "..%2f..%2fetc",
+        "C:\\Windows",
+        "\u{202e}git",
+    ] {
+        let result = client.call("skill", json!({ "name": name }));
+        assert_eq!(
+            result["structuredContent"]["code"], "skill_not_found",
+            "{name:?}"
+        );
+        let result = client.call(
+            "get_asset",
+            json!({ "skill_path": name, "file": "global.css" }),
+        );
+        assert_eq!(
+            result["structuredContent"]["code"], "skill_not_found",
+            "{name:?}"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! `get_skill` and `list_skills` (spec 3 §5.3, §8.1, §8.2).
+
+use super::*;
+
+#[test]
+fn get_skill_gives_the_best_match_with_its_files() {
+    let result = client(spec_tree()).call(
+        "get_skill",
+        json!({ "context": "Create a React login component with auth" }),
+    );
+    let answer = data(&result);
+    assert_eq!(
+        keys(&answer),
+        [
+            "skill_path",
+            "score",
+            "matched_keywords",
+            "content",
+            "assets",
+            "scripts",
+            "inherited_assets",
+            "inherited_scripts"
+        ]
+    );
+    assert_eq!(
+        (&answer["skill_path"], &answer["score"]),
+        (&json!("ui/react/auth"), &json!(1.0))
+    );
+    assert_eq!(
+        answer["matched_keywords"],
+        json!(["react", "auth", "component", "login"])
+    );
+    assert!(
+        answer["content"]
+            .as_str()
+            .unwrap()
+            .starts_with("=== GLOBAL RULES (from _root.md) ===\n\n")
+    );
+    let template = json!({ "file": "assets/AuthProvider.tsx.template", "description": "About assets/AuthProvider.tsx.template", "type": "template" });
+    assert!(
+        answer["assets"].as_array().unwrap().contains(&template),
+        "{answer}"
+    );
+    assert_eq!(
+        answer["scripts"],
+        json!([{ "file": "scripts/scaffold-auth.sh", "description": "About scripts/scaffold-auth.sh", "execution": "claude", "args": [
+            { "name": "name", "description": "The name", "required": true },
+            { "name": "dir", "description": "The dir", "required": false },
+        ] }])
+    );
+    let inherited = answer["inherited_assets"].as_array().unwrap();
+    assert!(
+        inherited
+            .iter()
+            .any(|file| file["file"] == "assets/component-base.tsx.template"
+                && file["from"] == "ui/react/_index"
+                && file["type"] == "template")
+    );
+    assert!(
+        inherited
+            .iter()
+            .any(|file| file["file"] == "global.css" && file["from"] == "_root")
+    );
+    assert_eq!(answer["inherited_scripts"], json!([]));
+}
+
+#[test]
+fn get_skill_names_candidates_when_they_are_close() {
+    let mut skills = spec_tree();
+    let result = client(skills.clone()).call("get_skill", json!({ "context": "auth" }));
+    let answer = data(&result);
+    assert_eq!(keys(&answer), ["ambiguous", "candidates", "message"]);
+    assert_eq!(
+        answer["message"],
+        "Multiple skills match. Specify your need or pick a skill_path."
+    );
+    assert_eq!(
+        answer["candidates"],
+        json!([
+            { "skill_path": "api/auth", "score": 0.25, "description": "API authentication with JWT middleware", "matched_keywords": ["auth"] },
+            { "skill_path": "ui/react/auth", "score": 0.25, "description": "React authentication components and patterns", "matched_keywords": ["auth"] },
+        ])
+    );
+    // The thresholds are the content's; priority is a thousandth a step.
+    skills.settings.ambiguity_threshold = 0.004;
+    skills.skills[3].priority = 5.0;
+    let answer = data(&client(skills.clone()).call("get_skill", json!({ "context": "auth" })));
+    assert_eq!(
+        (&answer["skill_path"], &answer["score"]),
+        (&json!("ui/react/auth"), &json!(0.255))
+    );
+    skills.settings.min_score = 0.9;
+    let answer = data(&client(skills).call("get_skill", json!({ "context": "auth" })));
+    assert_eq!(
+        answer,
+        json!({ "no_match": true, "message": "No skill matches the given context." })
+    );
+}
+
+#[test]
+fn candidates_are_as_many_as_the_content_allows() {
+    let mut skills = set((0..6)
+        .map(|n| tree(&format!("s{n}"), "d", &["auth"], "x"))
+        .collect());
+    for (most, shown) in [(3, 3), (5, 5), (0, 2)] {
+        skills.settings.max_results = most;
+        let answer = data(&client(skills.clone()).call("get_skill", json!({ "context": "auth" })));
+        assert_eq!(answer["candidates"].as_array().unwrap().len(), shown);
+    }
+}
+
+#[test]
+fn an_empty_library_matches_nothing() {
+    let mut client = client(set(Vec::new()));
+    let no_match = json!({ "no_match": true, "message": "No skill matches the given context." });
+    assert_eq!(
+        data(&client.call("get_skill", json!({ "context": "anything" }))),
+        no_match
+    );
+    assert_eq!(
+        client.call("skills_list", json!({}))["structuredContent"],
+        json!({ "skills": [] })
+    );
+    assert_eq!(
+        data(&client.call("list_skills", json!({})))["tree"]["children"],
+        json!([])
+    );
+    assert_eq!(
+        client.call("skills_search", json!({ "query": "x" }))["structuredContent"]["total"],
+        0
+    );
+}
+
+fn outline(node: &Value) -> Value {
+    let children: Vec<_> = node["children"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(outline)
+        .collect();
+    if children.is_empty() {
+        node["path"].clone()
+    } else {
+        json!({ node["path"].as_str().unwrap(): children })
+    }
+}
+
+#[test]
+fn list_skills_shows_parents_above_children() {
+    let mut client = client(spec_tree());
+    let whole = data(&client.call("list_skills", json!({})));
+    let node = &whole["tree"];
+    assert_eq!(
+        keys(node),
+        [
+            "name",
+            "path",
+            "description",
+            "keywords",
+            "assetCount",
+            "scriptCount",
+            "children"
+        ]
+    );
+    assert_eq!(node["name"], "root");
+    assert_eq!(
+        outline(node),
+        json!({ "_root": [{ "ui/_index": [{ "ui/react/_index": ["ui/react/auth"] }] }, "api/auth", "no-inherit"] })
+    );
+    for (path, expected) in [
+        (
+            "ui",
+            json!({ "ui/_index": [{ "ui/react/_index": ["ui/react/auth"] }] }),
+        ),
+        (
+            "ui/_index",
+            json!({ "ui/_index": [{ "ui/react/_index": ["ui/react/auth"] }] }),
+        ),
+        ("ui/react/", json!({ "ui/react/_index": ["ui/react/auth"] })),
+        ("api", json!("api/auth")),
+    ] {
+        let branch = data(&client.call("list_skills", json!({ "path": path })));
+        assert_eq!(outline(&branch["tree"]), expected, "{path}");
+    }
+    let auth = data(&client.call("list_skills", json!({ "path": "ui/react/auth" })));
+    assert_eq!(
+        (
+            &auth["tree"]["assetCount"],
+            &auth["tree"]["scriptCount"],
+            &auth["tree"]["name"]
+        ),
+        (&json!(4), &json!(1), &json!("auth"))
+    );
+    assert_eq!(
+        auth["tree"]["keywords"],
+        json!(["react", "auth", "component", "login"])
+    );
+    let unknown = client.call("list_skills", json!({ "path": "nowhere" }));
+    assert_eq!(
+        (&unknown["isError"], &data(&unknown)["code"]),
+        (&json!(true), &json!("skill_not_found"))
+    );
+}
+
+#[test]
+fn skills_without_a_common_parent_stand_below_a_node_of_their_own() {
+    let whole = data(&client(spec_folders()).call("list_skills", json!({})));
+    assert_eq!(
+        (&whole["tree"]["name"], outline(&whole["tree"])),
+        (
+            &json!("root"),
+            json!({ "": ["git", "mcp-builder", "postgres"] })
+        )
+    );
+}
