@@ -13,6 +13,8 @@ pub(crate) fn near<'a>(
     }
     candidates
         .into_iter()
+        // So many letters differ at least; most candidates end here.
+        .filter(|candidate| candidate.len().abs_diff(word.len()) * 3 <= candidate.len())
         .map(|candidate| (distance(&word, &normal(candidate)), candidate))
         .filter(|(distance, candidate)| distance * 3 <= candidate.len())
         .min_by_key(|(distance, _)| *distance)

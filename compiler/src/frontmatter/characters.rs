@@ -37,26 +37,54 @@ const CLASSES: [Class; 3] = [
     },
 ];
 
+/// Bytes that a character of some class can begin with. The bodies of skills
+/// are most of what a compile reads, so all other bytes cost one look.
+const SUSPECT: [bool; 256] = {
+    let mut suspect = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        suspect[byte] = !matches!(byte, 0x09 | 0x0A | 0x0D);
+        byte += 1;
+    }
+    let mut at = 0;
+    // DEL, then the first bytes of U+0080, U+1800, U+2000, U+F000 and U+E0000.
+    let leads = [0x7F, 0xC2, 0xE1, 0xE2, 0xEF, 0xF3];
+    while at < leads.len() {
+        suspect[leads[at]] = true;
+        at += 1;
+    }
+    suspect
+};
+
 /// Reports each kind once, at its first place, with a count.
 pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
-    if text.is_ascii() && !text.contains(is_control) {
-        return;
-    }
-    let visible = without_flags(text);
-    for class in &CLASSES {
-        let mut places = text
-            .char_indices()
-            .skip(usize::from(text.starts_with('\u{feff}')))
-            .filter(|(at, character)| (class.has)(*character) && visible(*at));
-        let Some((at, first)) = places.next() else {
+    let mut found = [const { Vec::new() }; CLASSES.len()];
+    let bytes = text
+        .bytes()
+        .enumerate()
+        .skip(super::fence::text_start(text));
+    for (at, _) in bytes.filter(|(_, byte)| SUSPECT[usize::from(*byte)]) {
+        let Some(character) = text[at..].chars().next() else {
             continue;
         };
-        let more = match places.count() {
-            0 => String::new(),
-            more => format!(" (and {more} more in this file)"),
+        if let Some(class) = CLASSES.iter().position(|class| (class.has)(character)) {
+            found[class].push((at, character));
+        }
+    }
+    for (class, mut places) in CLASSES.iter().zip(found) {
+        if class.code == Code::HiddenCharacter && !places.is_empty() {
+            let visible = without_flags(text);
+            places.retain(|(at, _)| visible(*at));
+        }
+        let Some((at, first)) = places.first() else {
+            continue;
         };
-        let message = format!("{} U+{:04X}{more}", class.noun, u32::from(first));
-        let span = Span::locate(text.as_bytes(), at..at + first.len_utf8());
+        let more = match places.len() {
+            1 => String::new(),
+            many => format!(" (and {} more in this file)", many - 1),
+        };
+        let message = format!("{} U+{:04X}{more}", class.noun, u32::from(*first));
+        let span = Span::locate(text.as_bytes(), *at..at + first.len_utf8());
         out.push(
             Diagnostic::new(class.code, file, message)
                 .at(span)
@@ -185,6 +213,16 @@ mod tests {
                 .map(|it| (it.code, it.span.unwrap().line, it.span.unwrap().column))
                 .collect();
             assert_eq!(found, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn no_class_has_a_character_that_is_overlooked() {
+        for character in '\0'..=char::MAX {
+            let first = character.encode_utf8(&mut [0; 4]).as_bytes()[0];
+            if CLASSES.iter().any(|class| (class.has)(character)) {
+                assert!(SUSPECT[usize::from(first)], "{character:?}");
+            }
         }
     }
 

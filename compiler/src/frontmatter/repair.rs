@@ -156,6 +156,9 @@ fn complete_line(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
             replacement: " ".to_owned(),
         });
     }
+    if lines::begins_with_limit(content) {
+        return None;
+    }
     let above = Line::above(text, part, &line)?;
     let adjoins = above.end + 1 == line.start;
     if !adjoins || !above.has_open_text(text) || content.starts_with(['-', '[', '{', '?', '|', '>'])

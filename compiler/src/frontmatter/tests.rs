@@ -153,6 +153,7 @@ fn a_file_that_cannot_be_served_says_where_and_why() {
             "about: \"never closed\n  allowed-tools: Read\nb: c\n",
             &["invalid-yaml 2:8"],
         ),
+        ("about: x\nallowed-tools Read\n", &["invalid-yaml 3:1"]),
         ("a:\n    b: c\n  d: e\n", &["invalid-yaml 4:3"]),
     ] {
         let (document, found) = read(&fenced(yaml));

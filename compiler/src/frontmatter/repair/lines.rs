@@ -269,6 +269,16 @@ pub(in crate::frontmatter) fn known_key_within(text: &str, place: &Range<usize>)
         .find(|start| known_key(text[*start..place.end].lines().next().unwrap_or_default()))
 }
 
+/// Whether a line without a colon begins with the name of a key such as
+/// `allowed-tools`. Words without a `-` begin sentences too.
+pub(super) fn begins_with_limit(content: &str) -> bool {
+    let word = content
+        .split([' ', '\t', '=', ':'])
+        .next()
+        .unwrap_or_default();
+    word.contains(['-', '_']) && is_known(word)
+}
+
 /// `name:value`: where the colon is, if all before it is a known key.
 pub(super) fn tight_colon(content: &str) -> Option<usize> {
     let colon = content.find(':')?;
