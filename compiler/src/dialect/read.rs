@@ -2,7 +2,9 @@
 //! what did not become a draft.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use super::layout::{Layout, RootLayout};
 use super::{
@@ -86,7 +88,22 @@ fn parse(tree: &Tree, layout: &Layout) -> Parsed {
         let bytes = tree.entry(*id).bytes.as_ref()?;
         Some((*id, frontmatter::parse(&tree.shown(*id), bytes)))
     };
-    wanted.iter().filter_map(parse).collect()
+    let work = |ids: &[FileId]| ids.iter().filter_map(parse).collect::<Vec<_>>();
+    // Files are parsed apart from each other, so on all processors; so few are
+    // done before a thread has started.
+    let few = 64;
+    if wanted.len() <= few {
+        return work(&wanted).into_iter().collect();
+    }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let chunks = wanted.chunks(wanted.len().div_ceil(threads).max(few));
+    thread::scope(|scope| {
+        let handles: Vec<_> = chunks.map(|ids| scope.spawn(move || work(ids))).collect();
+        let join = |it: thread::ScopedJoinHandle<'_, _>| {
+            it.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        handles.into_iter().flat_map(join).collect()
+    })
 }
 
 /// Whether the file is a page by its place, or could be one by its keywords.

@@ -31,7 +31,8 @@ pub(super) fn references(text: &str) -> Vec<Found<'_>> {
     let mut block = Block::Text;
     for line in text.split_inclusive('\n') {
         let next = block.after(line);
-        if block == Block::Text && next == Block::Text {
+        let has = |byte| line.as_bytes().contains(&byte);
+        if block == Block::Text && next == Block::Text && (has(b']') || has(b'`')) {
             scan_line(line.trim_end(), at, &mut found);
         }
         block = next;
@@ -61,6 +62,13 @@ enum Block {
 
 impl Block {
     fn after(self, line: &str) -> Self {
+        // Most lines can neither begin nor end a block.
+        if ![b'`', b'~', b'<', b'>']
+            .iter()
+            .any(|byte| line.as_bytes().contains(byte))
+        {
+            return self;
+        }
         // Lists and quotes indent what they hold.
         let line = line.trim_start_matches([' ', '\t', '>']).trim_end();
         match self {
