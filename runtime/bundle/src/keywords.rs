@@ -108,7 +108,7 @@ impl<'a> KeywordTable<'a> {
     ///
     /// Work grows with the length of the tokens and with the matches, not with
     /// their product, so a request needs no limit of its own: a megabyte of
-    /// text costs a tenth of a second.
+    /// text costs a fraction of a second.
     pub(crate) fn query(&self, tokens: &[String]) -> Result<Vec<KeywordMatch>, Error> {
         self.find(tokens).ok_or(corrupt(WHAT))
     }
