@@ -49,9 +49,15 @@ impl<'a> Catalog<'a> {
         let table = KeywordTable::open(self.bundle.keyword_section()?)?;
         let mut matches = Vec::new();
         for found in table.query(&tokenize(context))? {
-            let found = self.scored(&found)?;
-            if keywords::passes(found.score, min_score) {
-                matches.push(found);
+            let skill = self.skill(found.skill)?;
+            let score = keywords::score(found.matched.len(), found.total, skill.priority);
+            if keywords::passes(score, min_score) {
+                let matched_keywords = declared(&skill, &found)?;
+                matches.push(Match {
+                    skill,
+                    score,
+                    matched_keywords,
+                });
             }
         }
         matches.sort_by(|a, b| {
@@ -60,28 +66,6 @@ impl<'a> Catalog<'a> {
                 .then_with(|| a.skill.path.cmp(b.skill.path))
         });
         Ok(matches)
-    }
-
-    fn scored(&self, found: &KeywordMatch) -> Result<Match<'a>, Error> {
-        let skill = self.skill(found.skill)?;
-        let declared = skill.keywords()?;
-        let word = |at: &u32| {
-            declared
-                .get(*at as usize)
-                .copied()
-                .ok_or(corrupt("a keyword points behind its skill's list"))
-        };
-        let matched_keywords = found
-            .matched
-            .iter()
-            .map(word)
-            .collect::<Result<Vec<_>, _>>()?;
-        let score = keywords::score(matched_keywords.len(), found.total, skill.priority);
-        Ok(Match {
-            skill,
-            score,
-            matched_keywords,
-        })
     }
 
     /// Skills whose install name, name, description and body together hold
@@ -119,4 +103,12 @@ impl<'a> Catalog<'a> {
             excerpt: excerpt(&skill.body()?, words),
         })
     }
+}
+
+/// The matched keywords as their author wrote them.
+fn declared<'a>(skill: &Skill<'a>, found: &KeywordMatch) -> Result<Vec<&'a str>, Error> {
+    const WHERE: Error = corrupt("a keyword points behind its skill's list");
+    let keywords = skill.keywords()?;
+    let word = |at: &u32| keywords.get(*at as usize).copied().ok_or(WHERE);
+    found.matched.iter().map(word).collect()
 }
