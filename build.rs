@@ -3,6 +3,7 @@
 //! A skill with an error fails the build; warnings are shown.
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
@@ -23,21 +24,12 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     };
     let compiled = compile(&[root], &Options::default())?;
     if compiled.report.has_errors() {
-        eprintln!(
-            "{}",
-            compiled
-                .report
-                .at_least(Severity::Error)
-                .render_human(false)
-        );
+        let errors = compiled.report.at_least(Severity::Error);
+        io::stderr().write_all(errors.render_human(false).as_bytes())?;
         return Ok(ExitCode::FAILURE);
     }
-    for warning in compiled
-        .report
-        .at_least(Severity::Warning)
-        .render_plain()
-        .lines()
-    {
+    let warnings = compiled.report.at_least(Severity::Warning);
+    for warning in warnings.render_plain().lines() {
         println!("cargo::warning={warning}");
     }
     let out = env::var("OUT_DIR")?;

@@ -27,7 +27,7 @@ Skills with errors that make them unusable are left out; the bundle of the other
 all the same. Exits with 0 where there are no errors, 1 where there are, 2 where nothing could
 be done. The bundle depends on what is in the directories and on nothing else.";
 
-/// What `compile` can be told.
+// What `compile` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(ArgGroup::new("outcome").required(true).args(["output", "check"])))]

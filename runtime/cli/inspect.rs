@@ -22,7 +22,7 @@ Examples:
   skillbundle inspect                           what this binary carries
   skillbundle inspect team.skb --json           for a script";
 
-/// What `inspect` can be told.
+// What `inspect` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(

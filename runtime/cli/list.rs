@@ -20,7 +20,7 @@ Examples:
 On a terminal the columns are aligned and cut to its width. In a pipe each line is
 path, name, dialect, root and description, whole, parted by tabs.";
 
-/// What `list` can be told.
+// What `list` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

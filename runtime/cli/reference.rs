@@ -20,7 +20,7 @@ Examples:
   skillbundle man | man -l -                    read it now
   skillbundle man ~/.local/share/man/man1       write skillbundle.1 and one page per command";
 
-/// What `completions` can be told.
+// What `completions` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = COMPLETIONS_EXAMPLES)]
 pub(crate) struct CompletionsArgs {
@@ -28,7 +28,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// What `man` can be told.
+// What `man` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub(crate) struct ManArgs {

@@ -19,7 +19,7 @@ Examples:
 A skill is found when each word occurs in its name, path, description or text, as a
 word or a part of one. In a pipe each line is path, name, score and excerpt, parted by tabs.";
 
-/// What `search` can be told.
+// What `search` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         ));
     } else {
         out.table(&table(&found))?;
-        if out.is_terminal() && found.total as usize > found.hits.len() {
+        if out.is_terminal() && found.total > found.hits.len() {
             out.line(&format!(
                 "{} of {}; -n shows more",
                 found.hits.len(),

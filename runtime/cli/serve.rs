@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use skillbundle_server::{Archive, Embedded, Options, Source};
+use skillbundle_server::{Archive, Options, Source};
 use tracing::level_filters::LevelFilter;
 
 use super::list;
@@ -30,7 +30,7 @@ Environment:
   SKILLS_DIR       a directory of skills, as with --dir, where no option is given
   SKILLBUNDLE_LOG  what is logged on stderr: off, error, warn (the default), info, debug, trace";
 
-/// What `serve` can be told.
+// What `serve` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -61,10 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             serve(Archive::new(file)?, args)
         }
         Choice::Directories(places) => serve(Directories::new(places)?, args),
-        Choice::Standard => match directories::over_embedded(sources::standard()) {
-            Some(overlaid) => serve(overlaid, args),
-            None => serve(Embedded::new(sources::EMBEDDED), args),
-        },
+        Choice::Standard => serve(directories::over_embedded(sources::standard()), args),
     }
 }
 
@@ -94,7 +91,6 @@ fn serve(source: impl Source, args: &Args) -> Result<Exit> {
     let options = Options {
         dotted_names: args.dotted_names,
         description_bytes: args.description_bytes,
-        ..Options::default()
     };
     skillbundle_server::serve(source, options)?;
     Ok(Exit::Fine)
@@ -133,13 +129,20 @@ fn options_elsewhere(sources: &Sources) -> String {
 
 /// Logs go to stderr: stdout belongs to the protocol.
 fn log_to_stderr() {
-    let level = env::var("SKILLBUNDLE_LOG")
-        .ok()
-        .and_then(|word| LevelFilter::from_str(&word).ok())
-        .unwrap_or(LevelFilter::WARN);
+    let wanted = env::var("SKILLBUNDLE_LOG").ok();
+    let level = wanted
+        .as_deref()
+        .map_or(Ok(LevelFilter::WARN), LevelFilter::from_str);
+    let known = level.is_ok();
     tracing_subscriber::fmt()
         .with_writer(io::stderr)
         .with_ansi(false)
-        .with_max_level(level)
+        .with_target(false)
+        .with_max_level(level.unwrap_or(LevelFilter::WARN))
         .init();
+    if !known {
+        tracing::warn!(
+            "SKILLBUNDLE_LOG: expected off, error, warn, info, debug or trace; logging from warn on"
+        );
+    }
 }

@@ -17,7 +17,7 @@ Examples:
   skillbundle show pdf --file scripts/fill.py   one of its files
   skillbundle show pdf --dir skills --json      for a script";
 
-/// What `show` can be told.
+// What `show` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -94,12 +94,20 @@ fn print_file(out: &mut Output, skill: &Skill<'_>, path: &str) -> Result<()> {
     }
 }
 
+/// As many files fit into an answer that should stay one line.
+const NAMED: usize = 8;
+
 fn files_of(skill: &Skill<'_>) -> Result<String> {
     let files: Vec<&str> = skill.files()?.iter().map(|file| file.path).collect();
-    let shown = files.iter().take(8).copied().collect::<Vec<_>>().join(", ");
+    let shown = files
+        .iter()
+        .take(NAMED)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
     Ok(match files.len() {
         0 => "it has none".to_owned(),
-        ..=8 => format!("it has: {shown}"),
+        1..=NAMED => format!("it has: {shown}"),
         count => format!("it has {count}, among them: {shown}"),
     })
 }

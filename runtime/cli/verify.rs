@@ -17,7 +17,7 @@ Examples:
 
 Exits with 0 where everything agrees, 1 where the bundle is damaged, 2 where it cannot be read.";
 
-/// What `verify` can be told.
+// What `verify` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

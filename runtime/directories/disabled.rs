@@ -4,7 +4,7 @@ use std::io;
 
 use anyhow::{Result, bail};
 use skillbundle_format::Bundle;
-use skillbundle_server::{Error, Loaded, Source};
+use skillbundle_server::{Embedded, Error, Loaded, Source};
 
 use crate::sources::{self, Place};
 
@@ -34,6 +34,19 @@ impl Source for Directories {
     fn describe(&self) -> String {
         match *self {}
     }
+}
+
+/// The skills baked into this binary. Roots that exist are named, since they
+/// are not read.
+pub(crate) fn over_embedded(places: Vec<Place>) -> impl Source {
+    let unread: Vec<Place> = places
+        .into_iter()
+        .filter(|place| place.dir.is_dir())
+        .collect();
+    if !unread.is_empty() {
+        tracing::warn!("not served: {}; {NEEDS_COMPILER}", sources::names(&unread));
+    }
+    Embedded::new(sources::EMBEDDED)
 }
 
 /// Says that this build cannot.

@@ -4,12 +4,11 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use skillbundle_compiler::{Compiled, Options, Report, Root, Severity};
-use skillbundle_format::{Bundle, SkillSet};
+use skillbundle_format::{Bundle, Settings, SkillSet};
 use skillbundle_server::{Error, Loaded, Source};
 
 use crate::cli::output::note;
@@ -51,14 +50,23 @@ impl Directories {
         })
     }
 
-    fn bases(&self, roots: &[Root], set: &SkillSet) -> Vec<Option<PathBuf>> {
-        (0..set.roots.len())
-            .map(|id| {
-                roots
-                    .get(id)
-                    .and_then(|root| std::path::absolute(&root.dir).ok())
-            })
-            .collect()
+    /// The roots to read now.
+    fn present(&self) -> Result<Vec<Root>, Error> {
+        if self.beneath.is_some() {
+            return Ok(self
+                .roots
+                .iter()
+                .filter(|root| root.dir.is_dir())
+                .cloned()
+                .collect());
+        }
+        // A root that went away must not empty the library.
+        let checked = self
+            .roots
+            .iter()
+            .try_for_each(|root| sources::check_directory(&root.dir));
+        checked.map_err(|error| Error::Source(error.to_string()))?;
+        Ok(self.roots.clone())
     }
 
     /// Compiles roots, and tells what has not been told before.
@@ -87,39 +95,35 @@ impl Source for Directories {
 
     fn load(&self) -> Result<Loaded, Error> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(beneath) = self.beneath else {
-            // A root that went away must not empty the library.
-            for root in &self.roots {
-                sources::check_directory(&root.dir)
-                    .map_err(|error| Error::Source(error.to_string()))?;
+        let beneath = self.beneath.map(Bundle::from_static).transpose()?;
+        let present = self.present()?;
+        let beneath = match beneath {
+            // Nothing to compile: the baked-in bytes are served as they are.
+            Some(bundle) if present.is_empty() => {
+                *last = Last::default();
+                return Ok(Loaded {
+                    bundle,
+                    bases: Vec::new(),
+                    notices: Vec::new(),
+                });
             }
-            let (set, notices) = self.compile(&self.roots, &mut last)?;
-            return Ok(Loaded {
-                bundle: bundle(&set)?,
-                bases: self.bases(&self.roots, &set),
-                notices,
-            });
+            beneath => beneath,
         };
-        let beneath = Bundle::from_static(beneath)?;
-        let present: Vec<Root> = self
-            .roots
-            .iter()
-            .filter(|root| root.dir.is_dir())
-            .cloned()
-            .collect();
-        if present.is_empty() {
-            *last = Last::default();
-            return Ok(Loaded {
-                bundle: beneath,
-                bases: vec![None],
-                notices: Vec::new(),
-            });
-        }
         let (mut set, notices) = self.compile(&present, &mut last)?;
-        set.extend_from(&beneath)?;
+        if let Some(beneath) = &beneath {
+            // Roots that tune nothing leave the baked-in tuning as it is.
+            if set.settings == Settings::default() {
+                set.settings = beneath.catalog()?.settings()?;
+            }
+            set.extend_from(beneath)?;
+        }
+        let bases = present
+            .iter()
+            .map(|root| std::path::absolute(&root.dir).ok())
+            .collect();
         Ok(Loaded {
             bundle: bundle(&set)?,
-            bases: self.bases(&present, &set),
+            bases,
             notices,
         })
     }
@@ -138,12 +142,12 @@ impl Source for Directories {
 }
 
 /// The roots that exist, over the skills baked into this binary.
-pub(crate) fn over_embedded(places: Vec<Place>) -> Option<Directories> {
-    Some(Directories {
+pub(crate) fn over_embedded(places: Vec<Place>) -> impl Source {
+    Directories {
         roots: roots(places),
         beneath: Some(sources::EMBEDDED),
         last: Mutex::default(),
-    })
+    }
 }
 
 /// Compiles directories that must exist.

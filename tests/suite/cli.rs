@@ -1,0 +1,333 @@
+//! What a person sees who types commands: transcripts under `tests/cli`, run
+//! against the shipped binary, and what transcripts cannot show: terminals,
+//! closed pipes, files that appear.
+
+mod terminal;
+mod transcript;
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::project::{LEGACY, Project, Session, finish, workspace};
+use transcript::{check, without_layout};
+
+/// The folder that the transcripts work in.
+///
+/// `team` holds two good folder-dialect skills, `tree` a good tree; `odd` a
+/// skill whose words a terminal must not obey; `broken` one skill without a
+/// description and one that is fine. `team.skb` is made of `team`.
+fn office() -> Project {
+    let project = Project::from_fixture("tree");
+    fs::create_dir(project.path("tree")).expect("a folder can be made");
+    for entry in ["_root", "_root.md", "api", "no-inherit.md", "ui"] {
+        fs::rename(project.path(entry), project.path(&format!("tree/{entry}")))
+            .expect("a file can be moved");
+    }
+    project
+        .file("team/git/SKILL.md", "---\nname: git\ndescription: Commit and push with care\n---\n# Git\n\nWrite the message first.\n")
+        .file("team/docs/pdf/SKILL.md", "---\nname: PDF forms\ndescription: Fill in the fields of a PDF form and check\n  that each one took its value\n---\n# PDF\n\nRun scripts/fill.py.\n")
+        .file("team/docs/pdf/scripts/fill.py", "print('filled')\n")
+        .file("team/docs/pdf/logo.png", b"\x89PNG\r\n\x1a\n\0\0")
+        .mode("team/docs/pdf/scripts/fill.py", 0o755)
+        .file("odd/red/SKILL.md", "---\nname: red\ndescription: \"\\e[31mred\\e[0m\\a 日本語\"\n---\nBody \u{1b}[2Jcleared\n")
+        .file("broken/bad/SKILL.md", "---\nname: bad\n---\n# Bad\n")
+        .skill("broken/fine", "fine", "Works as it should");
+    project.bundle_file(&["team"], "team.skb");
+    // What others may write to is not mapped, whatever the tester's umask.
+    project.mode("team.skb", 0o444);
+    project
+}
+
+#[test]
+fn help_shows_every_command_with_examples() {
+    check(&office(), "help", str::to_owned);
+}
+
+#[test]
+fn list_show_and_search_answer_from_a_bundle_and_from_directories() {
+    check(&office(), "ask", without_layout);
+}
+
+#[test]
+fn inspect_and_verify_tell_what_a_bundle_holds() {
+    let project = office();
+    let mut bytes = fs::read(project.path("team.skb")).expect("the bundle is there");
+    project.file("cut.skb", &bytes[..bytes.len() - 5]);
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    project
+        .file("damaged.skb", &bytes)
+        .file("notes.txt", "just notes\n");
+    check(&project, "inspect", without_layout);
+}
+
+#[test]
+fn compile_says_what_is_wrong_and_writes_what_can_be_served() {
+    let project = office();
+    check(&project, "compile", without_layout);
+    assert!(project.path("out.skb").is_file(), "the bundle was written");
+    assert!(
+        !project.path("nothing.skb").exists(),
+        "a check writes nothing"
+    );
+    let written = fs::read(project.path("out.skb")).expect("the bundle is there");
+    let again = fs::read(project.path("again.skb")).expect("the bundle is there");
+    assert_eq!(
+        written, again,
+        "the same skills by another path give the same bytes"
+    );
+}
+
+#[test]
+fn wrong_use_gets_one_line_with_the_right_form() {
+    let project = office();
+    check(&project, "errors", str::to_owned);
+    let said = fs::read_to_string(workspace().join("tests/cli/errors.txt"))
+        .expect("the transcript is there");
+    for answer in said.split("$ ").skip(1) {
+        let lines: Vec<&str> = answer
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with("# "))
+            .collect();
+        assert_eq!(
+            lines.len(),
+            3,
+            "a command, one line, an exit code: {lines:?}"
+        );
+        assert_eq!(lines[2], "[exit 2]", "{lines:?}");
+    }
+}
+
+#[test]
+fn without_a_source_the_embedded_skills_answer() {
+    let project = Project::new();
+    let listed = project.run(&["list"]);
+    assert_eq!((listed.code, &*listed.stderr), (Some(0), ""));
+    assert!(
+        listed
+            .stdout
+            .lines()
+            .any(|line| line.starts_with("writing-skills\t")),
+        "{}",
+        listed.stdout
+    );
+    let as_json: Value =
+        serde_json::from_str(&project.run(&["list", "--json"]).stdout).expect("JSON");
+    let paths: Vec<&str> = as_json["skills"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|it| it["path"].as_str())
+        .collect();
+    let lines: Vec<&str> = listed
+        .stdout
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
+    assert_eq!(paths, lines);
+    let shown = project.run(&["show", "writing-skills", "--raw"]);
+    let source = fs::read_to_string(workspace().join("skills/writing-skills/SKILL.md"))
+        .expect("the handbook is there");
+    assert_eq!(shown.stdout, source);
+}
+
+#[test]
+fn a_file_of_a_skill_comes_byte_for_byte() {
+    let project = office();
+    let mut command = project.command();
+    let output = command
+        .args([
+            "show", "docs/pdf", "--file", "logo.png", "--bundle", "team.skb",
+        ])
+        .output()
+        .expect("it runs");
+    assert_eq!(output.stdout, b"\x89PNG\r\n\x1a\n\0\0");
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_failure() {
+    let project = Project::new();
+    for number in 0..2_000 {
+        project.skill(
+            &format!("many/skill-{number}"),
+            &format!("skill-{number}"),
+            &"long ".repeat(20),
+        );
+    }
+    let mut command = project.command();
+    let mut child = command
+        .args(["list", "--dir", "many"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut first = [0; 10];
+    let mut stdout = child.stdout.take().expect("stdout is a pipe");
+    stdout.read_exact(&mut first).expect("something comes");
+    drop(stdout);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn manual_pages_cover_every_command() {
+    let project = Project::new();
+    let one = project.run(&["man"]);
+    assert!(
+        one.stdout.contains(".TH skillbundle 1") && one.stdout.contains("skillbundle\\-compile(1)"),
+        "{}",
+        one.stdout
+    );
+    assert_eq!(project.run(&["man", "pages"]).code, Some(0));
+    for command in [
+        "",
+        "-serve",
+        "-compile",
+        "-list",
+        "-show",
+        "-search",
+        "-inspect",
+        "-verify",
+        "-completions",
+        "-man",
+    ] {
+        let page = fs::read_to_string(project.path(&format!("pages/skillbundle{command}.1")))
+            .expect("a page per command");
+        assert!(
+            page.contains("Examples:"),
+            "skillbundle{command}.1 has examples"
+        );
+    }
+}
+
+#[test]
+fn completions_know_commands_and_options() {
+    let project = Project::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = project.run(&["completions", shell]).stdout;
+        assert!(
+            script.contains("inspect") && script.contains("description-bytes"),
+            "{shell}: {script}"
+        );
+    }
+}
+
+#[test]
+fn serve_says_nothing_to_a_host_that_closes_stdin() {
+    let project = office();
+    for arguments in [
+        &["serve"][..],
+        &["serve", "--dir", "team"],
+        &["serve", "--bundle", "team.skb"],
+    ] {
+        let ran = project.run(arguments);
+        assert_eq!(
+            (ran.code, &*ran.stdout, &*ran.stderr),
+            (Some(0), "", ""),
+            "{arguments:?}"
+        );
+    }
+}
+
+/// The names of the skills that a server started like this offers, in order.
+fn served(mut command: Command) -> Vec<String> {
+    command.arg("serve");
+    let mut session = Session::start(command);
+    session.initialize(LEGACY);
+    let listed = session.tool("skills_list", &json!({}));
+    assert_eq!(session.finish().code, Some(0));
+    let skills = listed["structuredContent"]["skills"]
+        .as_array()
+        .expect("a list");
+    skills
+        .iter()
+        .filter_map(|skill| skill["meta"]["name"].as_str().map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn a_variable_names_the_directory_where_no_option_does() {
+    let project = office();
+    let mut command = project.command();
+    command
+        .env("SKILLS_DIR", "team")
+        .env("SKILLS_REPO", "https://example.com/skills.git");
+    assert_eq!(served(command), ["PDF forms", "git"]);
+
+    let ran = finish(
+        project
+            .command()
+            .env("SKILLS_REPO", "https://example.com/skills.git")
+            .arg("serve"),
+    );
+    assert_eq!(
+        (ran.code, ran.stderr.lines().count()),
+        (Some(2), 1),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("no git sources"), "{}", ran.stderr);
+
+    let ran = finish(
+        project
+            .command()
+            .env("SKILLS_REPO", "x")
+            .args(["serve", "--bundle", "team.skb"]),
+    );
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+}
+
+#[test]
+fn standard_roots_come_before_the_embedded_skills_and_may_appear_later() {
+    let project = Project::new();
+    let embedded = served(project.command());
+    assert!(
+        embedded.iter().any(|path| path == "writing-skills"),
+        "{embedded:?}"
+    );
+
+    project.skill(".claude/skills/writing-skills", "writing-skills", "Ours");
+    project.skill(".claude/skills/zebra", "zebra", "Ours");
+    let overlaid = served(project.command());
+    assert_eq!(overlaid[..2], ["writing-skills", "zebra"]);
+    assert_eq!(overlaid.len(), embedded.len() + 1);
+
+    let project = Project::new();
+    let mut session = project.serve(&[]);
+    session.initialize(LEGACY);
+    session.tool_text("skill", &json!({"name": "writing-skills"}));
+    project.skill(".agent/skills/late", "late", "Came later");
+    let text = session.tool_text("skill", &json!({"name": "late"}));
+    let base = fs::canonicalize(project.path(".agent/skills/late")).expect("the folder is there");
+    assert!(
+        text.contains(&format!("Base directory: {}", base.display())),
+        "{text}"
+    );
+    session.finish();
+}
+
+#[test]
+fn a_skill_that_breaks_while_served_is_told_once() {
+    let project = Project::new();
+    project
+        .skill("skills/git", "git", "Commit with care")
+        .skill("skills/pdf", "pdf", "Fill forms");
+    let mut session = project.serve(&["--dir", "skills"]);
+    session.initialize(LEGACY);
+    session.tool_text("skill", &json!({"name": "git"}));
+    project.file("skills/git/SKILL.md", "---\nname: git\n");
+    let text = session.tool_text("skill", &json!({"name": "git"}));
+    assert!(text.contains("description: Commit with care"), "{text}");
+    session.tool_text("skill", &json!({"name": "pdf"}));
+    let stderr = session.finish().stderr;
+    assert_eq!(stderr.matches("last-good-kept").count(), 1, "{stderr}");
+}

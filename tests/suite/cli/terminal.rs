@@ -1,0 +1,195 @@
+//! The binary on a terminal: a pseudo-terminal of a chosen width, on which it
+//! has stdin, stdout and stderr. What it says there is aligned, cut, coloured,
+//! and free of control characters from skills.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::Command;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::office;
+use crate::project::assert_same;
+
+/// Runs the command to its end on a terminal with this many columns, on which
+/// nobody types anything but Ctrl-D.
+fn on_terminal(command: &mut Command, columns: u16) -> String {
+    let (ours, theirs) = terminal(columns);
+    let mut ours = File::from(ours);
+    ours.write_all(b"\x04")
+        .expect("a terminal takes what is typed");
+    let copy = |fd: &OwnedFd| fd.try_clone().expect("a descriptor can be copied");
+    command
+        .env("TERM", "xterm")
+        .stdin(copy(&theirs))
+        .stdout(copy(&theirs))
+        .stderr(copy(&theirs));
+    let mut child = command.spawn().expect("it starts");
+    // The command holds copies of its own; the last one must close with the child.
+    command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null());
+    drop(theirs);
+    let mut said = Vec::new();
+    // A terminal whose other side has closed answers with an error, not an end.
+    let _ = ours.read_to_end(&mut said);
+    child.wait().expect("it ends");
+    String::from_utf8(said)
+        .expect("it writes UTF-8")
+        .replace("\r\n", "\n")
+}
+
+fn terminal(columns: u16) -> (OwnedFd, OwnedFd) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be had");
+    grantpt(&ours)
+        .and_then(|()| unlockpt(&ours))
+        .expect("a terminal can be opened");
+    let name = ptsname(&ours, Vec::new()).expect("a terminal has a name");
+    let name = name.to_str().expect("a terminal's name is plain");
+    let theirs = File::options()
+        .read(true)
+        .write(true)
+        .open(name)
+        .expect("a terminal can be opened");
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&theirs, size).expect("a terminal can be sized");
+    (ours, theirs.into())
+}
+
+#[test]
+fn a_table_is_aligned_and_cut_to_the_terminal() {
+    let project = office();
+    let said = on_terminal(
+        project
+            .command()
+            .env("NO_COLOR", "1")
+            .args(["list", "--dir", "team"]),
+        50,
+    );
+    let expected = "\
+PATH      NAME       DIALECT  DESCRIPTION
+docs/pdf  PDF forms  folder   Fill in the fields…
+git       git        folder   Commit and push wit…
+2 skills (folder) from team
+";
+    assert_same("list at 50 columns", expected, &said);
+}
+
+#[test]
+fn colours_are_for_terminals_and_can_be_refused() {
+    let project = office();
+    let bold = "\u{1b}[1m";
+    assert!(on_terminal(project.command().args(["list", "--dir", "team"]), 80).contains(bold));
+    assert!(
+        !on_terminal(
+            project
+                .command()
+                .env("NO_COLOR", "1")
+                .args(["list", "--dir", "team"]),
+            80
+        )
+        .contains('\u{1b}')
+    );
+    assert!(
+        !project
+            .run(&["list", "--dir", "team"])
+            .stdout
+            .contains('\u{1b}')
+    );
+    let check = ["compile", "--check", "broken"];
+    assert!(on_terminal(project.command().args(check), 80).contains('\u{1b}'));
+    assert!(
+        !on_terminal(project.command().env("NO_COLOR", "1").args(check), 80).contains('\u{1b}')
+    );
+    assert!(!project.run(&check).stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn a_terminal_obeys_nothing_that_a_skill_says() {
+    let project = office();
+    let asked = [
+        &["list"][..],
+        &["show", "red"],
+        &["show", "red", "--raw"],
+        &["search", "red"],
+        &["inspect"],
+        &["inspect", "red"],
+    ];
+    for arguments in asked {
+        let mut command = project.command();
+        command
+            .env("NO_COLOR", "1")
+            .args(arguments)
+            .args(["--dir", "odd"]);
+        let said = on_terminal(&mut command, 120);
+        assert!(said.contains("red"), "{arguments:?}: {said}");
+        let obeyed = said
+            .chars()
+            .find(|c| c.is_control() && !"\n\t".contains(*c));
+        assert_eq!(obeyed, None, "{arguments:?}: {said}");
+    }
+    let mut command = project.command();
+    let said = on_terminal(command.args(["show", "red", "--dir", "odd"]), 120);
+    assert_same("show", "Body \\u{1b}[2Jcleared\n", &said);
+}
+
+#[test]
+fn a_binary_file_is_not_poured_onto_a_terminal() {
+    let project = office();
+    let said = on_terminal(
+        project
+            .command()
+            .env("NO_COLOR", "1")
+            .args(["show", "git", "--dir", "team"]),
+        80,
+    );
+    assert_same("a text", "# Git\n\nWrite the message first.\n", &said);
+    let said = on_terminal(
+        project
+            .command()
+            .env("NO_COLOR", "1")
+            .args(["show", "docs/pdf", "--file", "logo.png", "--dir", "team"]),
+        80,
+    );
+    assert_same(
+        "an image",
+        "error: `logo.png` is image/png, 10 bytes; send it into a file with `> logo.png`\n",
+        &said,
+    );
+}
+
+#[test]
+fn who_starts_the_server_by_hand_is_told_what_it_is_and_what_to_do() {
+    let project = office();
+    let said = on_terminal(
+        project.command().args(["serve", "--bundle", "team.skb"]),
+        100,
+    );
+    let file = project.path("team.skb").display().to_string();
+    let expected = format!(
+        "\
+skillbundle {version} serves 2 skills (folder) from {file}
+It speaks the Model Context Protocol on stdin and stdout: an agent host starts it, Ctrl-D ends it.
+Try in another terminal:
+  skillbundle list --bundle {file}
+  claude mcp add skills -- skillbundle serve --bundle {file}
+",
+        version = env!("CARGO_PKG_VERSION"),
+    );
+    assert_same("serve --bundle", &expected, &said);
+
+    project.skill(".agent/skills/local", "local", "Of this project");
+    let said = on_terminal(project.command().arg("serve"), 100);
+    assert!(
+        said.contains(" tree) from ./.agent/skills, this binary\n"),
+        "{said}"
+    );
+}
