@@ -14,7 +14,7 @@ mod mcp;
 mod platform;
 mod transport;
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod testing;
 
 use std::time::Duration;

@@ -269,5 +269,5 @@ impl Drop for Reset<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

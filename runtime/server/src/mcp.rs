@@ -215,5 +215,5 @@ fn unknown_tool(name: &str, options: &Options) -> ErrorData {
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

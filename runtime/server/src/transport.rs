@@ -145,5 +145,5 @@ impl rmcp::transport::Transport<RoleServer> for Transport {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

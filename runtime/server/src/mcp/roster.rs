@@ -18,6 +18,10 @@ const REMAINDER: usize = 128;
 /// skills have one; the rest names further skills.
 const DESCRIBED: (usize, usize) = (3, 4);
 
+/// Most bytes of the list in an answer to a name that is not there. It comes
+/// once per mistake and beside suggestions, so half of the description's.
+const AFTER_MISTAKE: usize = 8 * 1024;
+
 /// What spec 2 says before the list, to the letter.
 const HEAD: &str = r#"Execute a skill within the main conversation
 
@@ -120,7 +124,7 @@ impl Roster {
         list.left += (room - described).saturating_sub(REMAINDER);
         let named = list.take(&self.first[with..], |id| {
             Ok(format!(
-                "<skill><name>{}</name></skill>",
+                "<name>{}</name>",
                 escaped(catalog.skill(id)?.callable_name()?)
             ))
         })?;
@@ -138,7 +142,7 @@ impl Roster {
 
     /// Names and descriptions as plain lines: `- git: Git workflow`.
     pub(crate) fn lines(&self, catalog: Catalog<'_>, options: &Options) -> Result<String, Error> {
-        let mut list = Budget::new(options.list_bytes());
+        let mut list = Budget::new(options.list_bytes().min(AFTER_MISTAKE));
         let line = |id| {
             let skill = catalog.skill(id)?;
             Ok(format!(

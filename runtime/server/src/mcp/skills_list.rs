@@ -46,10 +46,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let (mut skills, mut lines) = (Vec::new(), String::new());
     for skill in asked.generation.catalog()?.skills() {
         let skill = skill?;
-        if [skill.install_name(), skill.name, skill.description]
-            .iter()
-            .any(|text| text.to_lowercase().contains(&wanted))
-        {
+        if mentions(&skill, &wanted) {
             let mut entry = entry(&skill);
             if with_body {
                 entry["body"] = json!(skill.body()?);
@@ -65,6 +62,14 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     }
     let text = format!("{}{lines}", counted(skills.len(), typed));
     Ok(Reply::text(text, json!({ "skills": skills })))
+}
+
+fn mentions(skill: &Skill<'_>, wanted: &str) -> bool {
+    let texts = [skill.install_name(), skill.name, skill.description];
+    wanted.is_empty()
+        || texts
+            .iter()
+            .any(|text| text.to_lowercase().contains(wanted))
 }
 
 /// What spec 4 says about a skill: places are relative to the skill's root.
