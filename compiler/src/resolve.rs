@@ -130,7 +130,7 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
 
 /// How a name is compared: as the bundle looks it up.
 fn fold(name: &str) -> String {
-    name.trim().to_lowercase()
+    name.trim().chars().flat_map(char::to_lowercase).collect()
 }
 
 /// Spec 3 §4.4. A parent that does not exist is passed over for its own parent.

@@ -13,7 +13,7 @@ use super::{
 use crate::Failed;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::frontmatter::{self, Document};
-use crate::source::{Entry, FileId, Tree, TreeRoot};
+use crate::source::{Entry, FileId, Tree, TreeRoot, Trouble};
 
 /// What all readers made.
 #[derive(Debug, Default)]
@@ -60,7 +60,12 @@ fn empty_roots<'a>(
     let meant: BTreeSet<u32> = loaded.chain(all.failed.iter().map(|it| it.root)).collect();
     let roots = (0u32..).zip(tree.roots.iter().zip(&layout.roots));
     let empty = roots.filter(move |(index, (root, layout))| {
-        !meant.contains(index) && layout.places.skills.is_empty() && root.fault().is_none()
+        // A `SKILL.md` that could not be read was meant as one.
+        let refused = |it: &Trouble| reader(&it.path, false, &layout.places) == Reader::Folder;
+        !meant.contains(index)
+            && layout.places.skills.is_empty()
+            && root.fault().is_none()
+            && !root.troubles.iter().any(refused)
     });
     empty.map(|(_, (root, _))| {
         let message = "no skill was found in this root";

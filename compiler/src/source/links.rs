@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use super::ignore::{is_hidden, is_host_home, is_junk, is_never_read};
 use super::trouble::LinkFault;
-use super::{Entry, Fault};
+use super::{Entry, Fault, platform};
 
 /// A link that was found, not followed yet.
 pub(super) struct Link {
@@ -118,6 +118,9 @@ pub(super) fn judge(link: &Link, skills: &SkillDirectories) -> Result<Target, (b
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err((false, Fault::Link(written, LinkFault::Broken)));
         }
+        Err(error) if platform::is_loop(&error) => {
+            return Err((false, Fault::Link(written, LinkFault::Cycle)));
+        }
         Err(error) => return Err((false, Fault::unreadable(&error))),
     };
     let is_directory = metadata.is_dir();
@@ -154,7 +157,7 @@ pub(super) fn judge(link: &Link, skills: &SkillDirectories) -> Result<Target, (b
         false if is_directory => Ok(Target::Directory(real, metadata)),
         false => Err((
             false,
-            Fault::NotAFile(super::platform::describe(metadata.file_type())),
+            Fault::NotAFile(platform::describe(metadata.file_type())),
         )),
     }
 }

@@ -9,5 +9,5 @@ mod imp;
 mod imp;
 
 pub(super) use imp::{
-    describe, hard_links, is_executable, location_of, mode, open, same_file, stamp,
+    describe, hard_links, is_executable, is_loop, location_of, mode, open, same_file, stamp,
 };

@@ -16,6 +16,11 @@ pub(in crate::source) fn location_of(_file: &File) -> Option<PathBuf> {
     None
 }
 
+/// The system does not tell a circle of links from other failures.
+pub(in crate::source) fn is_loop(_error: &io::Error) -> bool {
+    false
+}
+
 /// Whether two descriptions are of one file, as far as size and times tell.
 pub(in crate::source) fn same_file(a: &Metadata, b: &Metadata) -> bool {
     a.len() == b.len() && stamp(a) == stamp(b)

@@ -24,6 +24,11 @@ pub(in crate::source) fn location_of(file: &File) -> Option<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }
 
+/// Whether links led to each other in a circle.
+pub(in crate::source) fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ELOOP)
+}
+
 /// Whether two descriptions are of one file.
 pub(in crate::source) fn same_file(a: &Metadata, b: &Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
