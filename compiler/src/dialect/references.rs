@@ -106,7 +106,8 @@ fn leaves(source: &Source<'_>, leaving: &[(Span, &str)]) -> Option<Diagnostic> {
         .document
         .finding(Code::ReferenceLeavesSkill, message)
         .at(*span);
-    for (span, _) in more {
+    // The count says that there are more; a page of them helps nobody.
+    for (span, _) in more.iter().take(3) {
         finding = finding.related(*span, "leads out as well");
     }
     Some(finding.help(
