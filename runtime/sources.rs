@@ -26,7 +26,7 @@ const STANDARD: [(&str, Scope); 4] = [
 /// slip in three letters, two in six.
 const ALIKE: f64 = 0.6;
 
-/// Where the skills come from, as typed.
+// Where the skills come from, as typed. (A doc comment would describe the command.)
 #[derive(clap::Args, Debug, Clone, Default)]
 pub(crate) struct Sources {
     /// Take the skills from this bundle
@@ -197,19 +197,6 @@ pub(crate) fn names(places: &[Place]) -> String {
         .map(|place| place.dir.display().to_string())
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// Fails with one line where a directory cannot be read as one.
-pub(crate) fn check_directory(dir: &Path) -> Result<()> {
-    let found = std::fs::metadata(dir)
-        .map_err(|error| anyhow!("cannot read directory {}: {error}", dir.display()))?;
-    if found.is_dir() {
-        return Ok(());
-    }
-    bail!(
-        "{} is not a directory; a bundle is named with --bundle",
-        dir.display()
-    )
 }
 
 /// Fails with one line where a file cannot be read as a bundle's.

@@ -39,12 +39,12 @@ impl Source for Directories {
 /// The skills baked into this binary. Roots that exist are named, since they
 /// are not read.
 pub(crate) fn over_embedded(places: Vec<Place>) -> impl Source {
-    let unread: Vec<Place> = places
-        .into_iter()
-        .filter(|place| place.dir.is_dir())
+    let unread = places.into_iter().filter(|place| place.dir.is_dir());
+    let unread: Vec<String> = unread
+        .map(|Place { label, scope, .. }| format!("{label} ({})", scope.as_str()))
         .collect();
     if !unread.is_empty() {
-        tracing::warn!("not served: {}; {NEEDS_COMPILER}", sources::names(&unread));
+        tracing::warn!("not served: {}; {NEEDS_COMPILER}", unread.join(", "));
     }
     Embedded::new(sources::EMBEDDED)
 }

@@ -4,9 +4,10 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use skillbundle_compiler::{Compiled, Options, Report, Root, Severity};
 use skillbundle_format::{Bundle, Settings, SkillSet};
 use skillbundle_server::{Error, Loaded, Source};
@@ -42,7 +43,7 @@ impl Directories {
     pub(crate) fn new(places: Vec<Place>) -> Result<Self> {
         places
             .iter()
-            .try_for_each(|place| sources::check_directory(&place.dir))?;
+            .try_for_each(|place| check_directory(&place.dir))?;
         Ok(Self {
             roots: roots(places),
             beneath: None,
@@ -64,7 +65,7 @@ impl Directories {
         let checked = self
             .roots
             .iter()
-            .try_for_each(|root| sources::check_directory(&root.dir));
+            .try_for_each(|root| check_directory(&root.dir));
         checked.map_err(|error| Error::Source(error.to_string()))?;
         Ok(self.roots.clone())
     }
@@ -154,7 +155,7 @@ pub(crate) fn over_embedded(places: Vec<Place>) -> impl Source {
 pub(crate) fn compile(places: &[Place]) -> Result<Compiled> {
     places
         .iter()
-        .try_for_each(|place| sources::check_directory(&place.dir))?;
+        .try_for_each(|place| check_directory(&place.dir))?;
     let compiled = skillbundle_compiler::compile(&roots(places.to_vec()), &Options::default());
     compiled.with_context(|| format!("cannot read {}", sources::names(places)))
 }
@@ -173,6 +174,19 @@ pub(crate) fn compile_once(places: &[Place]) -> Result<Bundle> {
         ));
     }
     Ok(bundle(&compiled.set)?)
+}
+
+/// Fails with one line where a directory cannot be read as one.
+fn check_directory(dir: &Path) -> Result<()> {
+    let found = std::fs::metadata(dir)
+        .map_err(|error| anyhow!("cannot read directory {}: {error}", dir.display()))?;
+    if found.is_dir() {
+        return Ok(());
+    }
+    bail!(
+        "{} is not a directory; a bundle is named with --bundle",
+        dir.display()
+    )
 }
 
 fn roots(places: Vec<Place>) -> Vec<Root> {
