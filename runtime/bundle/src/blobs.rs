@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::header::Section;
 use crate::schema::{ArchivedBlobRow, BlobRow, flag};
@@ -78,32 +79,25 @@ impl Blobs {
     }
 }
 
-/// The original bytes of a blob, checked. `section` gives a section's bytes.
-pub(crate) fn read<'a>(
-    row: &ArchivedBlobRow,
-    section: impl Fn(Section) -> &'a [u8],
-) -> Result<Cow<'a, [u8]>, Error> {
-    const WHERE: Error = corrupt("a file points outside its section");
-    let region = match Section::from_code(row.section.to_native()) {
-        Some(region @ (Section::Body | Section::Files)) => section(region),
-        _ => return Err(WHERE),
+/// The original bytes of a blob, checked.
+pub(crate) fn read<'a>(row: &ArchivedBlobRow, bundle: &'a Bundle) -> Result<Cow<'a, [u8]>, Error> {
+    let section = Section::from_code(row.section.to_native());
+    let Some(section @ (Section::Body | Section::Files)) = section else {
+        return Err(corrupt("a file points to no section of files"));
     };
-    let start = usize::try_from(row.offset.to_native()).map_err(|_| WHERE)?;
-    let len = usize::try_from(row.stored_len.to_native()).map_err(|_| WHERE)?;
-    let stored = start
-        .checked_add(len)
-        .and_then(|end| region.get(start..end))
-        .ok_or(WHERE)?;
-    if xxh3_64(stored) != row.check.to_native() {
+    let (len, stored_len) = (row.len.to_native(), row.stored_len.to_native());
+    let stored = bundle.read(section, row.offset.to_native(), stored_len)?;
+    if xxh3_64(&stored) != row.check.to_native() {
         return Err(corrupt("a file does not agree with its checksum"));
     }
     if row.flags.to_native() & flag::ZSTD != 0 {
-        return unpack(stored, row.len.to_native()).map(Cow::Owned);
+        return unpack(&stored, len).map(Cow::Owned);
     }
-    if row.len.to_native() != len as u64 {
-        return Err(corrupt("a file has two lengths"));
+    if len == stored_len {
+        Ok(stored)
+    } else {
+        Err(corrupt("a file has two lengths"))
     }
-    Ok(Cow::Borrowed(stored))
 }
 
 /// Whether `bytes` have the SHA-256 that the row claims.

@@ -7,7 +7,6 @@ use rkyv::vec::ArchivedVec;
 
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
-use crate::header::Section;
 use crate::model::Scope;
 use crate::names::{fold, probe};
 use crate::schema::{ArchivedIndex, ArchivedRows, ArchivedStr, flag};
@@ -32,7 +31,7 @@ pub struct Root<'a> {
 
 impl<'a> Catalog<'a> {
     pub(crate) fn new(bundle: &'a Bundle) -> Result<Self, Error> {
-        let bytes = bundle.section(Section::Index);
+        let bytes = bundle.index();
         let root_len = size_of::<ArchivedIndex>();
         let root_at = bytes
             .len()
@@ -205,7 +204,7 @@ impl<'a> Catalog<'a> {
 
     /// Checks the pages under an address that rkyv has placed inside the index.
     fn check(&self, address: usize, len: usize) -> Result<(), Error> {
-        let base = self.bundle.section(Section::Index).as_ptr().addr();
+        let base = self.bundle.index().as_ptr().addr();
         self.bundle.check_index(address.wrapping_sub(base), len)
     }
 }

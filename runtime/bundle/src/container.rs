@@ -1,26 +1,35 @@
 //! One handle over a bundle's bytes, wherever they lie: built into the
-//! program, mapped from a file, or on the heap. Opens, maps and publishes
-//! files; what the bytes mean is told by `catalog.rs`.
+//! program, in a file, or on the heap. Opens, maps and publishes files; what
+//! the bytes mean is told by `catalog.rs`.
+//!
+//! Of a file, only the tables are mapped. Texts and files are read from it when
+//! they are asked for: a mapping would bring in sixteen pages around each, and
+//! keep them, so that a server that had served a tenth of its skills would
+//! hold all of them.
 
-use std::fs::File;
-use std::io;
+use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use memmap2::Mmap;
-use rkyv::util::AlignedVec;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
-use crate::header::{ALIGN, Header, Section};
+use crate::header::{ALIGN, Header, Section, narrow};
 use crate::pages::Pages;
 
 mod ownership;
 mod publish;
+mod storage;
 #[cfg(test)]
 mod tests;
 
 pub use publish::publish;
+use storage::Storage;
+
+/// Bytes that a full check reads at a time.
+const CHUNK: u64 = 1 << 20;
 
 /// An open bundle. Its head is checked; every other part is checked when it is
 /// first touched, so that opening takes the same time whatever its size.
@@ -28,16 +37,13 @@ pub use publish::publish;
 pub struct Bundle {
     storage: Storage,
     header: Header,
+    /// `INDEX` and its page table in [`Storage::tables`]: asked for at every row.
+    index: Range<usize>,
+    sums: Range<usize>,
     pages: Pages,
     /// Whether `KEYWORDS` and `WORDS` agree with their checksums, once asked.
     keywords_agree: OnceLock<bool>,
     words_agree: OnceLock<bool>,
-}
-
-enum Storage {
-    Static(&'static [u8]),
-    Mapped(Mmap),
-    Heap(AlignedVec<ALIGN>),
 }
 
 /// Where a section of a bundle lies, for people who look inside.
@@ -57,7 +63,10 @@ impl Bundle {
     /// Bytes that are not aligned are copied; nothing else differs.
     pub fn from_static(bytes: &'static [u8]) -> Result<Self, Error> {
         if bytes.as_ptr().addr().is_multiple_of(ALIGN) {
-            Self::new(Storage::Static(bytes))
+            Self::new(
+                Header::read(bytes, bytes.len() as u64)?,
+                Storage::Static(bytes),
+            )
         } else {
             Self::from_bytes(bytes)
         }
@@ -65,44 +74,35 @@ impl Bundle {
 
     /// Opens a copy of `bytes` on the heap.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut heap = AlignedVec::with_capacity(bytes.len());
-        heap.extend_from_slice(bytes);
-        Self::new(Storage::Heap(heap))
+        Self::new(
+            Header::read(bytes, bytes.len() as u64)?,
+            Storage::copy(bytes),
+        )
     }
 
-    /// Opens a bundle file: mapped where nobody else may write to it, else
-    /// copied to the heap, since truncating a mapped file kills its reader.
+    /// Opens a bundle file and keeps it open: a file that replaces it is not
+    /// seen by this handle.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let fault = |source| Error::Read {
-            path: path.to_owned(),
-            source,
-        };
-        let file = open_file(path).map_err(fault)?;
-        let metadata = file.metadata().map_err(fault)?;
-        if !metadata.is_file() {
-            return Err(fault(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            )));
-        }
-        if metadata.len() > 0 && ownership::is_ours_alone(&metadata) {
-            return Self::new(Storage::Mapped(map(&file).map_err(fault)?));
-        }
-        let mut heap = AlignedVec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-        heap.extend_from_reader(&mut &file).map_err(fault)?;
-        Self::new(Storage::Heap(heap))
+        let (header, storage) = Storage::open(path)?;
+        Self::new(header, storage)
     }
 
-    fn new(storage: Storage) -> Result<Self, Error> {
-        let header = Header::read(storage.bytes())?;
-        let (sums, index) = (header.range(Section::Pages), header.range(Section::Index));
+    fn new(header: Header, storage: Storage) -> Result<Self, Error> {
+        let tables = storage.tables();
+        header.check_gaps(tables)?;
+        let (sums, index) = (
+            place(&header, Section::Pages)?,
+            place(&header, Section::Index)?,
+        );
         let pages = Pages::new(sums.len(), index.len())?;
-        if !header.agrees(Section::Pages, &storage.bytes()[sums]) {
+        if !header.names(Section::Pages, xxh3_128(&tables[sums.clone()])) {
             return Err(corrupt("the page table does not agree with its checksum"));
         }
         Ok(Self {
             storage,
             header,
+            index,
+            sums,
             pages,
             keywords_agree: OnceLock::new(),
             words_agree: OnceLock::new(),
@@ -127,21 +127,13 @@ impl Bundle {
 
     /// The whole file's length in bytes.
     pub fn byte_len(&self) -> u64 {
-        self.storage.bytes().len() as u64
+        self.header.range(Section::Files).end
     }
 
-    /// The bytes of the file.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.storage.bytes()
-    }
-
-    /// Where the bytes lie: `embedded`, `mapped` or `memory`.
+    /// Where the bytes lie: `embedded`, `memory`, `mapped` (tables mapped, the
+    /// rest read when asked for) or `file` (the same without a mapping).
     pub fn storage(&self) -> &'static str {
-        match self.storage {
-            Storage::Static(_) => "embedded",
-            Storage::Mapped(_) => "mapped",
-            Storage::Heap(_) => "memory",
-        }
+        self.storage.name()
     }
 
     /// The sections in file order.
@@ -150,30 +142,24 @@ impl Bundle {
             let range = self.header.range(section);
             SectionInfo {
                 name: section.name(),
-                offset: range.start as u64,
-                len: range.len() as u64,
+                offset: range.start,
+                len: range.end - range.start,
             }
         };
-        let mut sections: Vec<_> = Section::ALL.into_iter().map(info).collect();
-        sections.sort_by_key(|section| section.offset);
-        sections
+        Section::ALL.into_iter().map(info).collect()
     }
 
-    /// The bytes of a section, not checked.
-    pub(crate) fn section(&self, section: Section) -> &[u8] {
-        &self.storage.bytes()[self.header.range(section)]
-    }
-
-    /// Whether a section agrees with the checksum in the head. Reads all of it.
-    pub(crate) fn agrees(&self, section: Section) -> bool {
-        self.header.agrees(section, self.section(section))
+    /// The bytes of `INDEX`; rows are checked by [`Self::check_index`].
+    pub(crate) fn index(&self) -> &[u8] {
+        &self.storage.tables()[self.index.clone()]
     }
 
     /// Checks the pages that hold `start..start + len` of `INDEX`.
     pub(crate) fn check_index(&self, start: usize, len: usize) -> Result<(), Error> {
+        let tables = self.storage.tables();
         self.pages.check(
-            self.section(Section::Pages),
-            self.section(Section::Index),
+            &tables[self.sums.clone()],
+            &tables[self.index.clone()],
             start,
             len,
         )
@@ -181,39 +167,72 @@ impl Bundle {
 
     /// The keyword tables, checked whole at their first use.
     pub(crate) fn keyword_section(&self) -> Result<&[u8], Error> {
-        let agrees = *self
-            .keywords_agree
-            .get_or_init(|| self.agrees(Section::Keywords));
-        agrees
-            .then(|| self.section(Section::Keywords))
-            .ok_or(corrupt(
-                "the keyword tables do not agree with their checksum",
-            ))
+        const DAMAGED: Error = corrupt("the keyword tables do not agree with their checksum");
+        self.table(Section::Keywords, &self.keywords_agree, DAMAGED)
     }
 
     /// The word tables, checked whole at their first use.
     pub(crate) fn word_section(&self) -> Result<&[u8], Error> {
-        let agrees = *self.words_agree.get_or_init(|| self.agrees(Section::Words));
-        agrees
-            .then(|| self.section(Section::Words))
-            .ok_or(corrupt("the word tables do not agree with their checksum"))
+        const DAMAGED: Error = corrupt("the word tables do not agree with their checksum");
+        self.table(Section::Words, &self.words_agree, DAMAGED)
     }
-}
 
-impl Storage {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Static(bytes) => bytes,
-            Self::Mapped(map) => map,
-            Self::Heap(heap) => heap,
+    fn table(
+        &self,
+        section: Section,
+        agrees: &OnceLock<bool>,
+        damaged: Error,
+    ) -> Result<&[u8], Error> {
+        let bytes = &self.storage.tables()[place(&self.header, section)?];
+        let agrees = *agrees.get_or_init(|| self.header.names(section, xxh3_128(bytes)));
+        if agrees { Ok(bytes) } else { Err(damaged) }
+    }
+
+    /// Bytes of a section, not checked.
+    pub(crate) fn read(
+        &self,
+        section: Section,
+        offset: u64,
+        len: u64,
+    ) -> Result<Cow<'_, [u8]>, Error> {
+        const WHERE: Error = corrupt("a file points outside its section");
+        let range = self.header.range(section);
+        let start = range.start.checked_add(offset).ok_or(WHERE)?;
+        start
+            .checked_add(len)
+            .filter(|end| *end <= range.end)
+            .ok_or(WHERE)?;
+        self.storage.read(start, narrow(len)?)
+    }
+
+    /// Whether a section agrees with the checksum in the head. Reads all of it.
+    pub(crate) fn agrees(&self, section: Section) -> Result<bool, Error> {
+        let mut hash = Xxh3::new();
+        self.each_chunk(section, |chunk| hash.update(chunk))?;
+        Ok(self.header.names(section, hash.digest128()))
+    }
+
+    /// Gives the bytes of a section to `take`, a piece at a time.
+    pub(crate) fn each_chunk(
+        &self,
+        section: Section,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        let range = self.header.range(section);
+        let mut offset = 0;
+        while offset < range.end - range.start {
+            let len = CHUNK.min(range.end - range.start - offset);
+            take(&self.read(section, offset, len)?);
+            offset += len;
         }
+        Ok(())
     }
 }
 
-impl std::fmt::Debug for Storage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Storage({} bytes)", self.bytes().len())
-    }
+/// Where a table lies in memory.
+fn place(header: &Header, section: Section) -> Result<Range<usize>, Error> {
+    let range = header.range(section);
+    Ok(narrow(range.start)?..narrow(range.end)?)
 }
 
 /// Lower-case hexadecimal.
@@ -224,26 +243,4 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         .flat_map(|byte| [byte >> 4, byte & 15])
         .map(|nibble| char::from(DIGITS[usize::from(nibble)]))
         .collect()
-}
-
-/// Opens without waiting: a named pipe in the file's place must not hang us.
-#[cfg(unix)]
-fn open_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    File::options().read(true).custom_flags(flags).open(path)
-}
-
-#[cfg(not(unix))]
-fn open_file(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-#[expect(unsafe_code, reason = "the only place where a file is mapped")]
-fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: a mapping must not change under its readers. `ownership` has
-    // checked on this very handle that only we (or root) may write to the
-    // file, and `publish` never changes a published file: it replaces it by
-    // rename, which leaves this mapping as it is.
-    unsafe { Mmap::map(file) }
 }

@@ -80,7 +80,7 @@ impl<'a> File<'a> {
     pub fn bytes(&self) -> Result<Option<Cow<'a, [u8]>>, Error> {
         let bundle = self.catalog.bundle;
         self.blob()?
-            .map(|blob| blobs::read(blob, |section| bundle.section(section)))
+            .map(|blob| blobs::read(blob, bundle))
             .transpose()
     }
 

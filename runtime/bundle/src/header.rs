@@ -15,8 +15,9 @@
 //!                       length u64, xxh3-128 of the section
 //!  ..  head checksum    u64, xxh3-64 of everything before it
 //! ```
-//! All numbers are little-endian. Sections begin at multiples of 16, in table
-//! order; the bytes between them are zero.
+//! All numbers are little-endian. Sections follow in the order of
+//! [`Section::ALL`]. The tables begin at multiples of 16 with zeros between
+//! them; `BODY` and `FILES` begin where the section before them ends.
 
 use std::ops::Range;
 
@@ -41,9 +42,10 @@ pub(crate) const ALIGN: usize = 16;
 
 const FIXED_LEN: usize = 72;
 const ENTRY_LEN: usize = 40;
-const CHECK_LEN: usize = 8;
-/// Far above what is written; keeps a hostile count from costing anything.
-const MAX_SECTIONS: usize = 64;
+const TABLE_END: usize = FIXED_LEN + Section::ALL.len() * ENTRY_LEN;
+
+/// The length of the head. The sections follow.
+pub(crate) const HEAD_LEN: usize = TABLE_END + 8;
 
 /// What a section holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +76,10 @@ impl Section {
         Self::Files,
     ];
 
+    /// How many of them, from the first, are tables and must be in memory. The
+    /// others may stay in their file.
+    const TABLES: usize = 4;
+
     /// The name shown by `inspect`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -91,65 +97,97 @@ impl Section {
             .into_iter()
             .find(|section| *section as u32 == code)
     }
+
+    /// Where the section begins if the one before it ends at `end`. Only
+    /// tables are read in place as numbers and need alignment.
+    fn start_after(self, end: u64) -> u64 {
+        match self {
+            Self::Body | Self::Files => end,
+            _ => end.next_multiple_of(ALIGN as u64),
+        }
+    }
 }
 
 /// The checked head of a bundle.
 #[derive(Debug, Clone)]
 pub(crate) struct Header {
     pub(crate) content_address: [u8; 32],
-    /// Range and xxh3-128, indexed like [`Section::ALL`].
-    sections: [(Range<usize>, u128); Section::ALL.len()],
+    /// Range in the file and xxh3-128, in the order of [`Section::ALL`].
+    sections: [(Range<u64>, u128); Section::ALL.len()],
 }
 
 impl Header {
-    /// Reads and checks the head of `bytes`, and that the sections fill the
-    /// rest of them exactly.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let fixed = bytes
-            .get(..FIXED_LEN)
-            .filter(|_| bytes.starts_with(&MAGIC))
-            .ok_or_else(|| not_a_bundle(bytes))?;
-        check_compatible(fixed)?;
-        let count = u32_at(fixed, 64) as usize;
-        if count > MAX_SECTIONS || u32_at(fixed, 68) != 0 {
-            return Err(corrupt("the header's section count"));
+    /// Reads and checks the head of a file of `file_len` bytes, of which
+    /// `start` are the first, at least [`HEAD_LEN`] of them where there are so
+    /// many. The sections must fill the rest of the file exactly.
+    pub(crate) fn read(start: &[u8], file_len: u64) -> Result<Self, Error> {
+        if !start.starts_with(&MAGIC) {
+            return Err(not_a_bundle(start));
         }
-        let table_end = FIXED_LEN + count * ENTRY_LEN;
-        let head = bytes.get(..table_end + CHECK_LEN).ok_or(Error::Length {
-            expected: u64_at(fixed, 24),
-            found: bytes.len() as u64,
-        })?;
-        if xxh3_64(&head[..table_end]) != u64_at(head, table_end) {
+        // Of a head that is cut short, perhaps not even the length is there.
+        let cut = Error::Length {
+            expected: u64_at(start, 24).max(HEAD_LEN as u64),
+            found: file_len,
+        };
+        check_compatible(start.get(..FIXED_LEN).ok_or(cut)?)?;
+        let expected = u64_at(start, 24);
+        let found = file_len;
+        let head = start
+            .get(..HEAD_LEN)
+            .ok_or(Error::Length { expected, found })?;
+        if xxh3_64(&head[..TABLE_END]) != u64_at(head, TABLE_END) {
             return Err(corrupt("the header does not agree with its checksum"));
         }
-        if u64_at(fixed, 24) != bytes.len() as u64 {
-            return Err(Error::Length {
-                expected: u64_at(fixed, 24),
-                found: bytes.len() as u64,
-            });
+        if expected != found {
+            return Err(Error::Length { expected, found });
         }
-        let sections = read_table(&head[FIXED_LEN..table_end], bytes, table_end + CHECK_LEN)?;
-        let mut content_address = [0; 32];
-        content_address.copy_from_slice(&fixed[32..64]);
+        let sections = read_table(head, file_len)?;
         Ok(Self {
-            content_address,
+            content_address: array_at(head, 32),
             sections,
         })
     }
 
-    /// Where a section lies.
-    pub(crate) fn range(&self, section: Section) -> Range<usize> {
+    /// Where a section lies in the file.
+    pub(crate) fn range(&self, section: Section) -> Range<u64> {
         self.entry(section).0.clone()
     }
 
-    /// Whether `bytes` of a section agree with its checksum.
-    pub(crate) fn agrees(&self, section: Section, bytes: &[u8]) -> bool {
-        self.entry(section).1 == xxh3_128(bytes)
+    /// The length of the head and all tables: what must be in memory.
+    pub(crate) fn tables_end(&self) -> u64 {
+        self.range(Section::Words).end
     }
 
-    fn entry(&self, section: Section) -> &(Range<usize>, u128) {
+    /// Whether this is the xxh3-128 of a section.
+    pub(crate) fn names(&self, section: Section, hash: u128) -> bool {
+        self.entry(section).1 == hash
+    }
+
+    /// Checks that the bytes between the tables are zero, so that no byte of
+    /// the file goes unchecked. `tables` are its first bytes.
+    pub(crate) fn check_gaps(&self, tables: &[u8]) -> Result<(), Error> {
+        let mut end = HEAD_LEN;
+        for (range, _) in &self.sections[..Section::TABLES] {
+            let (start, stop) = (narrow(range.start)?, narrow(range.end)?);
+            let gap = tables
+                .get(end..start)
+                .ok_or(corrupt("the tables lie behind the file"))?;
+            if gap.iter().any(|byte| *byte != 0) {
+                return Err(corrupt("there is something between the tables"));
+            }
+            end = stop;
+        }
+        Ok(())
+    }
+
+    fn entry(&self, section: Section) -> &(Range<u64>, u128) {
         &self.sections[section as usize - 1]
     }
+}
+
+/// An offset as an index into memory.
+pub(crate) fn narrow(offset: u64) -> Result<usize, Error> {
+    usize::try_from(offset).map_err(|_| corrupt("a section is longer than this machine's memory"))
 }
 
 /// Lays out the sections behind a head, in the order of [`Section::ALL`].
@@ -157,32 +195,32 @@ pub(crate) fn assemble(
     content_address: &[u8; 32],
     sections: &[Vec<u8>; Section::ALL.len()],
 ) -> Vec<u8> {
-    let head_len = FIXED_LEN + sections.len() * ENTRY_LEN + CHECK_LEN;
     let mut offsets = Vec::with_capacity(sections.len());
-    let mut end = head_len;
-    for section in sections {
-        let start = end.next_multiple_of(ALIGN);
+    let mut end = HEAD_LEN as u64;
+    for (section, bytes) in Section::ALL.iter().zip(sections) {
+        let start = section.start_after(end);
         offsets.push(start);
-        end = start + section.len();
+        end = start + bytes.len() as u64;
     }
-    let mut out = Vec::with_capacity(end);
+    let mut out = Vec::with_capacity(usize::try_from(end).unwrap_or(0));
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
     out.extend_from_slice(&KNOWN_BITS.to_le_bytes());
     out.extend_from_slice(&FINGERPRINT.to_le_bytes());
-    out.extend_from_slice(&(end as u64).to_le_bytes());
+    out.extend_from_slice(&end.to_le_bytes());
     out.extend_from_slice(content_address);
     out.extend_from_slice(&(sections.len() as u64).to_le_bytes());
     for ((section, bytes), offset) in Section::ALL.iter().zip(sections).zip(&offsets) {
         out.extend_from_slice(&(*section as u64).to_le_bytes());
-        out.extend_from_slice(&(*offset as u64).to_le_bytes());
+        out.extend_from_slice(&offset.to_le_bytes());
         out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
         out.extend_from_slice(&xxh3_128(bytes).to_le_bytes());
     }
     let check = xxh3_64(&out);
     out.extend_from_slice(&check.to_le_bytes());
     for (bytes, offset) in sections.iter().zip(offsets) {
-        out.resize(offset, 0);
+        // Pads; the offset lies at most 15 bytes ahead.
+        out.resize(usize::try_from(offset).unwrap_or(out.len()), 0);
         out.extend_from_slice(bytes);
     }
     out
@@ -211,45 +249,32 @@ fn check_compatible(fixed: &[u8]) -> Result<(), Error> {
 }
 
 fn read_table(
-    table: &[u8],
-    bytes: &[u8],
-    head_len: usize,
-) -> Result<[(Range<usize>, u128); Section::ALL.len()], Error> {
-    let mut sections = [const { (0..0, 0) }; Section::ALL.len()];
-    let mut seen = [false; Section::ALL.len()];
-    let mut end = head_len;
-    for entry in table.chunks_exact(ENTRY_LEN) {
-        let section = Section::from_code(u32_at(entry, 0)).filter(|_| u32_at(entry, 4) == 0);
-        let at = section.ok_or(corrupt("the section table names an unknown section"))? as usize - 1;
-        let range = section_range(entry, bytes, end)?;
-        end = range.end;
-        sections[at] = (range, u128_at(entry, 24));
-        if std::mem::replace(&mut seen[at], true) {
-            return Err(corrupt("the section table names a section twice"));
-        }
-    }
-    if end != bytes.len() || seen.contains(&false) {
-        return Err(corrupt(
-            "the sections are not all there, or do not fill the file",
-        ));
-    }
-    Ok(sections)
-}
-
-/// The range of an entry: it must follow `end` at the next aligned offset, and
-/// the bytes between must be zero, so that no byte of the file goes unchecked.
-fn section_range(entry: &[u8], bytes: &[u8], end: usize) -> Result<Range<usize>, Error> {
+    head: &[u8],
+    file_len: u64,
+) -> Result<[(Range<u64>, u128); Section::ALL.len()], Error> {
     const WHERE: Error = corrupt("the section table points to the wrong place");
-    let start = end.next_multiple_of(ALIGN);
-    let len = usize::try_from(u64_at(entry, 16)).map_err(|_| WHERE)?;
-    let stop = start
-        .checked_add(len)
-        .filter(|stop| *stop <= bytes.len())
-        .ok_or(WHERE)?;
-    if u64_at(entry, 8) != start as u64 || bytes[end..start].iter().any(|byte| *byte != 0) {
-        return Err(WHERE);
+    if u64_at(head, 64) != Section::ALL.len() as u64 {
+        return Err(corrupt("the section table has another number of sections"));
     }
-    Ok(start..stop)
+    let mut sections = [const { (0..0, 0) }; Section::ALL.len()];
+    let mut end = HEAD_LEN as u64;
+    for ((at, section), place) in (0..).zip(Section::ALL).zip(&mut sections) {
+        let entry = &head[FIXED_LEN + at * ENTRY_LEN..][..ENTRY_LEN];
+        let start = section.start_after(end);
+        if u64_at(entry, 0) != section as u64 || u64_at(entry, 8) != start {
+            return Err(WHERE);
+        }
+        end = start
+            .checked_add(u64_at(entry, 16))
+            .filter(|end| *end <= file_len)
+            .ok_or(WHERE)?;
+        *place = (start..end, u128_at(entry, 24));
+    }
+    if end == file_len {
+        Ok(sections)
+    } else {
+        Err(WHERE)
+    }
 }
 
 fn not_a_bundle(bytes: &[u8]) -> Error {

@@ -20,6 +20,7 @@ mod keywords;
 mod merge;
 mod mime;
 mod names;
+mod roster;
 mod tokens;
 mod words;
 mod write;
@@ -45,6 +46,7 @@ pub use keywords::{Decision, decide};
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
+pub use roster::{ROSTER_BYTES, Roster};
 pub use settings::Settings;
 pub use skill::Skill;
 pub use verify::Verified;

@@ -123,10 +123,15 @@ schema! {
 
     struct Index {
         settings: SettingsRow,
+        /// The list of skills for a model, and how many are in it.
+        roster: Str,
+        roster_shown: u32,
         heap: Vec<u8>,
         strings: Vec<Str>,
         roots: Vec<RootRow>,
         skills: Vec<SkillRow>,
+        /// Skill ids by importance.
+        ranking: Vec<u32>,
         chains: Vec<u32>,
         files: Vec<FileRow>,
         args: Vec<ArgRow>,

@@ -94,7 +94,7 @@ impl<'a> Skill<'a> {
     /// The Markdown file's bytes as they were on disk.
     pub fn source(&self) -> Result<Cow<'a, [u8]>, Error> {
         let bundle = self.catalog.bundle;
-        blobs::read(self.source_row()?, |section| bundle.section(section))
+        blobs::read(self.source_row()?, bundle)
     }
 
     /// SHA-256 of [`Self::source`].

@@ -7,6 +7,7 @@ use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::header::{Section, VERSION};
 use crate::keywords::KeywordTable;
+use crate::roster::ROSTER_BYTES;
 use crate::schema::FINGERPRINT;
 use crate::skill::Skill;
 use crate::words::WordTable;
@@ -29,14 +30,13 @@ impl Bundle {
     /// address, the SHA-256 of every body and file, and that every reference
     /// leads somewhere.
     pub fn verify(&self) -> Result<Verified, Error> {
-        if let Some(damaged) = Section::ALL
-            .into_iter()
-            .find(|section| !self.agrees(*section))
-        {
-            return Err(corrupt(disagreement(damaged)));
+        for section in Section::ALL {
+            if !self.agrees(section)? {
+                return Err(corrupt(disagreement(section)));
+            }
         }
-        self.check_index(0, self.section(Section::Index).len())?;
-        if self.content_address() != self.computed_address() {
+        self.check_index(0, self.index().len())?;
+        if self.content_address() != self.computed_address()? {
             return Err(corrupt("the content address does not name this content"));
         }
         let contents = self.verify_contents()?;
@@ -50,22 +50,23 @@ impl Bundle {
     }
 
     /// See `write::content_address`.
-    fn computed_address(&self) -> [u8; 32] {
+    fn computed_address(&self) -> Result<[u8; 32], Error> {
         let mut hash = Sha256::new();
         hash.update(VERSION.to_le_bytes());
         hash.update(FINGERPRINT.to_le_bytes());
+        let sizes = self.sections();
         for section in [Section::Index, Section::Keywords, Section::Words] {
             hash.update((section as u32).to_le_bytes());
-            hash.update((self.section(section).len() as u64).to_le_bytes());
-            hash.update(self.section(section));
+            hash.update(sizes[section as usize - 1].len.to_le_bytes());
+            self.each_chunk(section, |chunk| hash.update(chunk))?;
         }
-        hash.finalize().into()
+        Ok(hash.finalize().into())
     }
 
     fn verify_contents(&self) -> Result<usize, Error> {
         let catalog = self.catalog()?;
         for row in catalog.index.blobs.iter() {
-            let bytes = blobs::read(row, |section| self.section(section))?;
+            let bytes = blobs::read(row, self)?;
             if !blobs::has_digest(row, &bytes) {
                 return Err(corrupt(
                     "a file does not have the SHA-256 that the index claims",
@@ -79,6 +80,8 @@ impl Bundle {
         let catalog = self.catalog()?;
         catalog.settings()?;
         catalog.roots()?;
+        catalog.roster(ROSTER_BYTES)?;
+        catalog.ranked().try_for_each(|skill| skill.map(|_| ()))?;
         let mut files = 0;
         for skill in catalog.skills() {
             let skill = skill?;

@@ -14,6 +14,7 @@ use crate::model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 use crate::names::{fold, one_line, slots};
+use crate::roster::{Line, ROSTER_BYTES, fill};
 use crate::schema::{
     ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, RootRow, Rows, SettingsRow, SkillRow, Str,
     flag,
@@ -124,10 +125,15 @@ impl Writer {
             .iter()
             .map(|row| self.name(row))
             .collect::<Result<_, _>>()?;
+        let ranking = ranking(&set.skills);
+        let (roster, shown) = roster(set, &ranking, &owners)?;
         Ok(Index {
             settings,
+            roster: self.intern(&roster)?,
+            roster_shown: narrow(shown)?,
             roots,
             skills,
+            ranking,
             names,
             path_slots: slots(set.skills.iter().map(|skill| skill.path.as_str())),
             name_slots: slots(owners.rows.iter().map(|(key, ..)| key.as_str())),
@@ -177,11 +183,7 @@ impl Writer {
             priority: skill.priority,
             path: self.intern(&skill.path)?,
             name: self.intern(&skill.name)?,
-            callable: self.intern(if owners.holds_name(id, &skill.name) {
-                &skill.name
-            } else {
-                &skill.path
-            })?,
+            callable: self.intern(owners.callable(set, id))?,
             description: self.intern(&skill.description)?,
             summary: self.intern(&one_line(&skill.description))?,
             file_path: self.intern(&skill.file_path)?,
@@ -311,11 +313,42 @@ impl Owners {
         }
     }
 
-    fn holds_name(&self, id: usize, name: &str) -> bool {
-        self.by_key
-            .get(&fold(name))
-            .is_some_and(|owner| *owner as usize == id)
+    /// What to type to get exactly this skill.
+    fn callable<'a>(&self, set: &'a SkillSet, id: usize) -> &'a str {
+        let skill = &set.skills[id];
+        let holds_name = self
+            .by_key
+            .get(&fold(&skill.name))
+            .is_some_and(|owner| *owner as usize == id);
+        if holds_name { &skill.name } else { &skill.path }
     }
+}
+
+/// Higher priority first, then listing order.
+fn ranking(skills: &[SkillEntry]) -> Vec<u32> {
+    let mut ranking: Vec<(u32, f64)> = (0..)
+        .zip(skills.iter().map(|skill| skill.priority))
+        .collect();
+    ranking.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    ranking.into_iter().map(|(id, _)| id).collect()
+}
+
+fn roster(set: &SkillSet, ranking: &[u32], owners: &Owners) -> Result<(String, usize), Error> {
+    // No more than fit even by name alone need their summaries made.
+    let first = &ranking[..ranking.len().min(ROSTER_BYTES)];
+    let summaries: HashMap<u32, String> = first
+        .iter()
+        .map(|id| (*id, one_line(&set.skills[*id as usize].description)))
+        .collect();
+    let line = |id: &u32| {
+        let scope = set.roots[set.skills[*id as usize].root as usize].scope;
+        Ok(Line {
+            name: owners.callable(set, *id as usize),
+            summary: &summaries[id],
+            scope: scope.as_str(),
+        })
+    };
+    fill(|| first.iter().map(line), ranking.len(), ROSTER_BYTES)
 }
 
 fn check_paths(set: &SkillSet) -> Result<(), Error> {
