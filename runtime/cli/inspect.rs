@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
-use skillbundle_format::{Bundle, Catalog, File, Settings, Skill};
+use skillbundle_format::{Bundle, Catalog, File, Skill};
 
 use super::output::Output;
 use super::table::Table;
@@ -124,7 +124,7 @@ fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
 
     out.heading("Settings")?;
     let mut settings = Table::new(&["KEY", "VALUE"]);
-    for (key, value) in settings_of(&catalog.settings()?) {
+    for (key, value) in record::settings(&catalog.settings()?) {
         settings.row([key, &plain(&value)]);
     }
     out.page(&settings)?;
@@ -232,7 +232,7 @@ fn bundle_record(opened: &Opened) -> Result<Value> {
         .iter()
         .map(|root| json!({"label": root.label, "scope": root.scope.as_str()}))
         .collect();
-    let settings: serde_json::Map<String, Value> = settings_of(&catalog.settings()?)
+    let settings: serde_json::Map<String, Value> = record::settings(&catalog.settings()?)
         .into_iter()
         .map(|(key, value)| (key.to_owned(), value))
         .collect();
@@ -263,41 +263,6 @@ fn files_of(catalog: &Catalog<'_>) -> Result<(u64, u64)> {
         }
     }
     Ok(total)
-}
-
-/// The settings under the names that `config.yaml` gives them.
-fn settings_of(settings: &Settings) -> Vec<(&'static str, Value)> {
-    vec![
-        ("matching.min_score", settings.min_score.into()),
-        ("matching.max_results", settings.max_results.into()),
-        (
-            "matching.ambiguity_threshold",
-            settings.ambiguity_threshold.into(),
-        ),
-        ("refresh.enabled", settings.refresh_enabled.into()),
-        (
-            "refresh.interval_minutes",
-            settings.refresh_interval_minutes.into(),
-        ),
-        ("scripts.enabled", settings.scripts_enabled.into()),
-        (
-            "scripts.timeout_seconds",
-            settings.script_timeout_seconds.into(),
-        ),
-        (
-            "scripts.max_output_bytes",
-            settings.script_max_output_bytes.into(),
-        ),
-        (
-            "scripts.allowed_extensions",
-            settings.script_extensions.clone().into(),
-        ),
-        ("assets.max_size_bytes", settings.asset_max_bytes.into()),
-        (
-            "assets.inline_text_max_bytes",
-            settings.asset_inline_max_bytes.into(),
-        ),
-    ]
 }
 
 fn plain(value: &Value) -> String {

@@ -1,9 +1,9 @@
-//! How skills and files look as JSON in every command's `--json`. The keys
+//! How skills, files and settings look as JSON in every command's `--json`. The keys
 //! are a promise to scripts: they may grow, and are never renamed.
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use skillbundle_format::{Arg, File, Skill};
+use skillbundle_format::{Arg, File, Settings, Skill};
 
 use super::text::hex;
 
@@ -72,6 +72,41 @@ pub(crate) const fn role(file: &File<'_>) -> &'static str {
         Role::Asset => "asset",
         Role::Script => "script",
     }
+}
+
+/// The settings under the names that `config.yaml` gives them.
+pub(crate) fn settings(settings: &Settings) -> Vec<(&'static str, Value)> {
+    vec![
+        ("matching.min_score", settings.min_score.into()),
+        ("matching.max_results", settings.max_results.into()),
+        (
+            "matching.ambiguity_threshold",
+            settings.ambiguity_threshold.into(),
+        ),
+        ("refresh.enabled", settings.refresh_enabled.into()),
+        (
+            "refresh.interval_minutes",
+            settings.refresh_interval_minutes.into(),
+        ),
+        ("scripts.enabled", settings.scripts_enabled.into()),
+        (
+            "scripts.timeout_seconds",
+            settings.script_timeout_seconds.into(),
+        ),
+        (
+            "scripts.max_output_bytes",
+            settings.script_max_output_bytes.into(),
+        ),
+        (
+            "scripts.allowed_extensions",
+            settings.script_extensions.clone().into(),
+        ),
+        ("assets.max_size_bytes", settings.asset_max_bytes.into()),
+        (
+            "assets.inline_text_max_bytes",
+            settings.asset_inline_max_bytes.into(),
+        ),
+    ]
 }
 
 fn arg(arg: &Arg<'_>) -> Value {
