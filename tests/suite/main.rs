@@ -1,1 +1,16 @@
-fn main(){}
+//! The one integration binary: everything that is proved from outside, through
+//! the public interfaces and the shipped binary. Each module says what it proves.
+
+mod cases;
+mod cli;
+mod corpus;
+mod format;
+mod project;
+mod public_cases;
+mod refresh;
+mod spec2;
+mod spec3;
+mod spec4;
+mod tidy;
+mod tree;
+mod wire;

@@ -1,0 +1,10 @@
+//! The bundle format from outside: what goes in comes out, the same input gives
+//! the same bytes, answers equal the naive formula, and no damaged byte is served.
+
+mod answers;
+mod determinism;
+mod fixture;
+mod formulas;
+mod hostile;
+mod random;
+mod roundtrip;

@@ -1,0 +1,321 @@
+//! Rules of the repository that a test can hold: who may use whom, how long a
+//! file may be, what stands at its head, where `unsafe` may stand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::project::workspace;
+
+/// Our packages, and which of ours each may use. The server never sees the
+/// compiler: the binary hands it a `Source`.
+const OURS: [(&str, &[&str]); 4] = [
+    ("skillbundle-format", &[]),
+    ("skillbundle-compiler", &["skillbundle-format"]),
+    ("skillbundle-server", &["skillbundle-format"]),
+    (
+        "skillbundle",
+        &[
+            "skillbundle-compiler",
+            "skillbundle-format",
+            "skillbundle-server",
+        ],
+    ),
+];
+
+/// Heavy dependencies and the one package that may name each. Development
+/// dependencies do not count: they do not ship.
+const HOMES: [(&str, &[&str]); 4] = [
+    (
+        "skillbundle-format",
+        &["rkyv", "zstd", "memmap2", "xxhash-rust", "sha2"],
+    ),
+    (
+        "skillbundle-compiler",
+        &["serde-saphyr", "serde_yaml", "walkdir", "annotate-snippets"],
+    ),
+    (
+        "skillbundle-server",
+        &[
+            "rmcp",
+            "tokio",
+            "notify",
+            "rusqlite",
+            "tokio-postgres",
+            "hyper",
+            "reqwest",
+        ],
+    ),
+    (
+        "skillbundle",
+        &[
+            "clap",
+            "clap_complete",
+            "clap_mangen",
+            "anyhow",
+            "tracing-subscriber",
+        ],
+    ),
+];
+
+/// Lines of a file, without its tests, unless its head says why it is longer.
+const HARD_LIMIT: usize = 600;
+
+/// The only files that may hold `unsafe`.
+const UNSAFE_HOME: &str = "runtime/bundle/src/container";
+
+#[test]
+fn packages_use_only_what_the_table_allows() {
+    let packages = packages();
+    let found: BTreeSet<&str> = packages.keys().map(String::as_str).collect();
+    assert_eq!(
+        found,
+        OURS.iter().map(|(name, _)| *name).collect(),
+        "the packages of the workspace"
+    );
+    for (name, allowed) in OURS {
+        let used: BTreeSet<&str> = packages[name]
+            .iter()
+            .map(|d| d.name.as_str())
+            .filter(|d| OURS.iter().any(|(ours, _)| ours == d))
+            .collect();
+        let allowed: BTreeSet<&str> = allowed.iter().copied().collect();
+        assert!(
+            used.is_subset(&allowed),
+            "{name} uses {used:?}, may use {allowed:?}"
+        );
+    }
+}
+
+#[test]
+fn heavy_dependencies_have_one_home() {
+    for (name, dependencies) in packages() {
+        for dependency in dependencies.iter().filter(|d| d.kind != "dev") {
+            let home = HOMES
+                .iter()
+                .find(|(_, heavy)| heavy.contains(&dependency.name.as_str()));
+            if let Some((home, _)) = home {
+                assert_eq!(*home, name, "{} belongs into {home}", dependency.name);
+            }
+        }
+    }
+}
+
+/// No feature may tie the server to the compiler, not even for tests.
+#[test]
+fn the_server_does_not_know_the_compiler() {
+    for kind in ["normal", "dev", "build"] {
+        let dependencies = &packages()["skillbundle-server"];
+        let found = dependencies
+            .iter()
+            .any(|d| d.kind == kind && d.name == "skillbundle-compiler");
+        assert!(
+            !found,
+            "skillbundle-server has the compiler as a {kind} dependency"
+        );
+    }
+}
+
+struct Dependency {
+    name: String,
+    kind: String,
+}
+
+/// Our packages with their dependencies, as `cargo metadata` has them.
+fn packages() -> BTreeMap<String, Vec<Dependency>> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(workspace())
+        .output()
+        .expect("cargo runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or("normal").to_owned();
+    list(&metadata["packages"])
+        .iter()
+        .map(|package| {
+            let dependencies = list(&package["dependencies"])
+                .iter()
+                .map(|d| Dependency {
+                    name: text(&d["name"]),
+                    kind: text(&d["kind"]),
+                })
+                .collect();
+            (text(&package["name"]), dependencies)
+        })
+        .collect()
+}
+
+#[test]
+fn files_are_short_or_say_why() {
+    for (path, text) in rust_files() {
+        if is_test(&path) {
+            continue;
+        }
+        let lines = text
+            .split("#[cfg(test)]\nmod ")
+            .next()
+            .unwrap_or_default()
+            .lines()
+            .count();
+        let excused = head(&text).contains("long because");
+        assert!(
+            lines <= HARD_LIMIT || excused,
+            "{path} has {lines} lines (limit {HARD_LIMIT}); split it, or say \"long because …\" in its head"
+        );
+    }
+}
+
+/// Files of nothing but tests may be as long as their tables are.
+fn is_test(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.contains("/tests/")
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    for (path, text) in rust_files() {
+        let head = head(&text);
+        assert!(
+            !head.trim().is_empty(),
+            "{path} does not begin with a //! head"
+        );
+    }
+}
+
+#[test]
+fn no_module_is_called_mod() {
+    for (path, _) in rust_files() {
+        assert!(
+            !path.ends_with("/mod.rs"),
+            "{path}: call it foo.rs beside foo/"
+        );
+    }
+}
+
+#[test]
+fn unsafe_has_one_home() {
+    for (path, text) in rust_files() {
+        assert!(
+            !text.lines().any(opens_unsafe) || path.starts_with(UNSAFE_HOME),
+            "{path} holds unsafe code; its only home is {UNSAFE_HOME}*.rs"
+        );
+    }
+}
+
+/// Whether the line opens an unsafe block, function or implementation; the word
+/// in a text or a lint's name does not.
+fn opens_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    code.split("unsafe ").skip(1).any(|rest| {
+        ["{", "fn ", "impl ", "extern ", "trait "]
+            .iter()
+            .any(|what| rest.starts_with(what))
+    })
+}
+
+#[test]
+fn nothing_names_a_machine() {
+    // Written in halves, so that this file does not hold what it looks for.
+    let places = [
+        ["/wo", "rk/main"].concat(),
+        ["/wo", "rk/shared"].concat(),
+        ["/ho", "me/"].concat() + "runner",
+        ["/ro", "ot/.cargo"].concat(),
+        ["/tm", "p/contract"].concat(),
+    ];
+    for path in tracked_files() {
+        let Ok(text) = fs::read_to_string(workspace().join(&path)) else {
+            continue;
+        };
+        for place in &places {
+            assert!(!text.contains(place.as_str()), "{path} names {place}");
+        }
+    }
+}
+
+#[test]
+fn visible_changes_are_written_down() {
+    let text = fs::read_to_string(workspace().join("CHANGELOG.md")).expect("CHANGELOG.md exists");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        text.contains(version) || text.contains("Unreleased"),
+        "CHANGELOG.md speaks of neither {version} nor unreleased changes"
+    );
+}
+
+/// The `//!` lines at the top of a file.
+fn head(text: &str) -> String {
+    let lines = text.lines().skip_while(|l| l.starts_with("#!"));
+    lines
+        .take_while(|l| l.starts_with("//!"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Every Rust file of the workspace with its text.
+fn rust_files() -> Vec<(String, String)> {
+    let files: Vec<_> = tracked_files()
+        .into_iter()
+        .filter(|path| Path::new(path).extension().is_some_and(|e| e == "rs"))
+        .filter_map(|path| Some((fs::read_to_string(workspace().join(&path)).ok()?, path)))
+        .map(|(text, path)| (path, text))
+        .collect();
+    assert!(files.len() > 20, "only {} Rust files found", files.len());
+    files
+}
+
+/// Files that are or would be committed, by `git`; by a plain walk in a copy
+/// without a repository.
+fn tracked_files() -> Vec<String> {
+    let listed = Command::new("git")
+        .args([
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "-z",
+        ])
+        .current_dir(workspace())
+        .output();
+    match listed {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout)
+            .split('\0')
+            .filter(|path| !path.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        _ => {
+            let mut files = Vec::new();
+            walk(workspace(), "", &mut files);
+            files
+        }
+    }
+}
+
+fn walk(dir: &Path, prefix: &str, files: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name == "target" || name == ".git" {
+            continue;
+        }
+        let path = format!("{prefix}{name}");
+        if entry.path().is_dir() {
+            walk(&entry.path(), &format!("{path}/"), files);
+        } else {
+            files.push(path);
+        }
+    }
+}
