@@ -29,10 +29,8 @@ use transport::Transport;
 pub use error::Error;
 pub use source::{Archive, Embedded, Loaded, Mode, Source};
 
-/// Bytes of a list of skills unless the operator says otherwise: the longest
-/// tool description that a host is known to show in full (Claude Code 2.1.332,
-/// 16,384 characters; others cut at 2,048). What matters most stands first, so
-/// a host that cuts earlier loses the end.
+/// Bytes of a list of skills in an answer, unless the operator says otherwise.
+/// What matters most stands first, so a host that cuts loses the end.
 const LIST_BYTES: usize = 16 * 1024;
 
 /// How long replies under way may take to leave when the process is asked to
@@ -45,9 +43,10 @@ pub struct Options {
     /// Publish spec 4's tools under their dotted names. Several hosts refuse
     /// a server with such a name; calls understand both spellings anyway.
     pub dotted_names: bool,
-    /// Most bytes of a list of skills: in the description of the `skill` tool
-    /// (never less than its fixed text), and in answers that name skills.
-    /// 16 KiB unless set.
+    /// Most bytes of the description of the `skill` tool (never less than its
+    /// fixed text), and of a list of skills in an answer. Unless set, the
+    /// description takes what the bundle carries for it, under 8 KiB, and
+    /// answers 16 KiB. Hosts cut descriptions at 2,048 to 16,384 characters.
     pub description_bytes: Option<usize>,
 }
 

@@ -7,8 +7,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -16,7 +16,6 @@ use skillbundle_format::{Bundle, Catalog};
 use tokio::sync::Mutex;
 
 use crate::error::Error;
-use crate::mcp::Roster;
 use crate::source::{Loaded, Mode, Source};
 
 /// How long a state that did not load is left alone. Without it every call
@@ -25,6 +24,9 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// How often the same failure is reported on stderr.
 const REPORT: Duration = Duration::from_secs(60);
+
+/// What is said of a failure that leaves something to serve.
+const STILL_SERVED: &str = "; the skills loaded before are still served";
 
 /// What is current, and where newer things come from.
 pub(crate) struct Library {
@@ -40,8 +42,6 @@ pub(crate) struct Generation {
     bundle: Bundle,
     /// The directory of each root, where a client can look into it.
     bases: Vec<Option<PathBuf>>,
-    /// What `tools/list` says about these skills, made when first asked.
-    pub(crate) roster: OnceLock<Roster>,
 }
 
 /// What a refresh that was asked for came to.
@@ -51,7 +51,7 @@ pub(crate) enum Refresh {
     Done(usize),
     /// Another one is under way.
     Busy,
-    /// The old skills are still served, for this reason.
+    /// It failed, and this is why.
     Failed(String),
 }
 
@@ -125,32 +125,38 @@ impl Library {
         }
         let _done = Reset(&self.refreshing);
         let mut check = self.check.lock().await;
-        check.began = Some(Instant::now());
-        match self
-            .ask(|source| source.fingerprint().map_err(Error::from))
-            .await
-        {
+        let began = Instant::now();
+        match self.state().await {
             Ok(state) => self.load(&mut check, state).await,
-            Err(error) => check.fail(None, error.to_string()),
+            Err(error) => check.fail(None, self.blame(&error)),
         }
+        check.began = Some(began);
         match (&check.failure, self.current.load().as_deref()) {
             (None, Some(current)) => Refresh::Done(current.len()),
-            _ => Refresh::Failed(check.reason()),
+            (_, Some(_)) => Refresh::Failed(format!("{}{STILL_SERVED}", check.reason())),
+            (_, None) => Refresh::Failed(check.reason()),
         }
     }
 
     async fn look(&self, check: &mut Check) {
         let began = Instant::now();
-        match self
-            .ask(|source| source.fingerprint().map_err(Error::from))
-            .await
-        {
+        match self.state().await {
             Ok(state) if check.loaded == Some(state) => check.failure = None,
             Ok(state) if check.gave_up_on(state) => {}
             Ok(state) => self.load(check, state).await,
-            Err(error) => check.fail(None, format!("{}: {error}", self.describe())),
+            Err(error) => check.fail(None, self.blame(&error)),
         }
         check.began = Some(began);
+    }
+
+    /// The source's present state.
+    async fn state(&self) -> Result<u64, Error> {
+        self.ask(|source| source.fingerprint().map_err(Error::from))
+            .await
+    }
+
+    fn blame(&self, error: &Error) -> String {
+        format!("{}: {error}", self.describe())
     }
 
     /// Loads and publishes. `state` was asked for before, so that a change
@@ -163,7 +169,7 @@ impl Library {
                 check.loaded = Some(state);
                 check.failure = None;
             }
-            Err(error) => check.fail(Some(state), format!("{}: {error}", self.describe())),
+            Err(error) => check.fail(Some(state), self.blame(&error)),
         }
     }
 
@@ -201,7 +207,6 @@ impl Generation {
         Ok(Self {
             bundle: loaded.bundle,
             bases: loaded.bases,
-            roster: OnceLock::new(),
         })
     }
 
@@ -235,14 +240,12 @@ impl Check {
             .take()
             .filter(|last| last.reason == reason && last.reported.elapsed() < REPORT);
         if known.is_none() {
-            tracing::error!(
-                "{reason}{}",
-                if self.loaded.is_some() {
-                    "; the skills loaded before are still served"
-                } else {
-                    ""
-                }
-            );
+            let served = if self.loaded.is_some() {
+                STILL_SERVED
+            } else {
+                ""
+            };
+            tracing::error!("{reason}{served}");
         }
         let reported = known.map_or(at, |last| last.reported);
         self.failure = Some(Failure {

@@ -32,8 +32,6 @@ use arguments::Arguments;
 use reply::{Refusal, Reply};
 use tools::{Run, Tool};
 
-pub(crate) use roster::Roster;
-
 /// How long a client may keep what an embedded bundle answered. It cannot
 /// change while the process lives; an hour bounds what is seen after an update.
 const EMBEDDED_TTL_MS: u64 = 60 * 60 * 1000;

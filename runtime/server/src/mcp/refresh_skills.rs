@@ -33,11 +33,7 @@ pub(crate) async fn run(library: &Library, arguments: &Arguments<'_>) -> Result<
             "message": message(mode, library),
         })),
         Refresh::Busy => Reply::json(failed(mode, "Another refresh is under way.")),
-        Refresh::Failed(reason) => Reply::json(failed(
-            mode,
-            &format!("{reason}; the skills loaded before are still served."),
-        ))
-        .failing(),
+        Refresh::Failed(reason) => Reply::json(failed(mode, &reason)).failing(),
     })
 }
 

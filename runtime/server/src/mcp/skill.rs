@@ -7,7 +7,7 @@ use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
 
 use super::Asked;
 use super::reply::{Refusal, Reply, digest, shortened};
-use super::roster::Roster;
+use super::roster;
 use crate::library::Generation;
 
 pub(crate) const INPUT: &str = r#"{
@@ -128,11 +128,10 @@ fn described(file: &File<'_>, from: Option<&Skill<'_>>) -> Value {
 }
 
 fn not_found(name: &str, catalog: Catalog<'_>, asked: &Asked<'_>) -> Result<Reply, Error> {
-    let roster = Roster::of(asked.generation, asked.options);
     let available = if catalog.is_empty() {
         "(none)".to_owned()
     } else {
-        roster.lines(catalog, asked.options)?
+        roster::lines(catalog, asked.options)?
     };
     let name = shortened(name.trim());
     let text = format!(

@@ -7,7 +7,6 @@ use skillbundle_format::Skill;
 
 use super::Asked;
 use super::reply::{Refusal, Reply, shortened};
-use super::roster::short;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -55,7 +54,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
             add_line(
                 &mut lines,
                 skill.callable_name()?,
-                skill.summary,
+                &skill.headline(),
                 asked.options.list_bytes(),
             );
         }
@@ -102,7 +101,7 @@ pub(crate) fn add_line(lines: &mut String, name: &str, about: &str, most: usize)
         lines.push_str("\n- ");
         lines.push_str(name);
         lines.push_str(": ");
-        lines.push_str(&short(about));
+        lines.push_str(about);
         if lines.len() >= most {
             lines.push_str("\n- …");
         }

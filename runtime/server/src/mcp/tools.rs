@@ -11,7 +11,7 @@ use rmcp::model::{JsonObject, ToolAnnotations};
 
 use super::reply::{Refusal, Reply};
 use super::{
-    Asked, Roster, get_asset, get_skill, list_skills, refresh_skills, skill, skills_list,
+    Asked, get_asset, get_skill, list_skills, refresh_skills, roster, skill, skills_list,
     skills_search,
 };
 use crate::Options;
@@ -165,7 +165,7 @@ impl Tool {
             .unwrap_or(self.name)
     }
 
-    fn describe(&self, roster: &Roster, options: &Options) -> rmcp::model::Tool {
+    fn describe(&self, generation: Option<&Generation>, options: &Options) -> rmcp::model::Tool {
         let annotations = ToolAnnotations::new()
             .read_only(self.read_only)
             .destructive(false)
@@ -173,7 +173,7 @@ impl Tool {
             .open_world(false);
         let description = self
             .description
-            .map_or_else(|| roster.description().to_owned(), str::to_owned);
+            .map_or_else(|| roster::description(generation, options), str::to_owned);
         rmcp::model::Tool::new(self.name(options), description, schema(self.input))
             .with_title(self.title)
             .with_annotations(annotations)
@@ -190,11 +190,9 @@ pub(crate) fn find(name: &str) -> Option<&'static Tool> {
 
 /// All tools as the protocol describes them, over these skills if there are any.
 pub(crate) fn all(generation: Option<&Generation>, options: &Options) -> Vec<rmcp::model::Tool> {
-    let none = Roster::empty();
-    let roster = generation.map_or(&none, |generation| Roster::of(generation, options));
     TOOLS
         .iter()
-        .map(|tool| tool.describe(roster, options))
+        .map(|tool| tool.describe(generation, options))
         .collect()
 }
 

@@ -116,6 +116,8 @@ fn without_any_skills_calls_say_why_and_the_server_lives() {
         );
         assert!(text(&result).contains("no such directory"));
     }
+    let refreshed = data(&client.call("refresh_skills", json!({})));
+    assert_eq!(refreshed["message"], "a test: no such directory");
     source.break_down(None);
     assert!(
         client
