@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use skillbundle_compiler::{Compiled, Options, Report, Root, Severity};
-use skillbundle_format::{Bundle, Settings, SkillSet};
+use skillbundle_format::{Bundle, SkillSet};
 use skillbundle_server::{Error, Loaded, Source};
 
 use crate::cli::output::note;
@@ -112,10 +112,6 @@ impl Source for Directories {
         };
         let (mut set, notices) = self.compile(&present, &mut last)?;
         if let Some(beneath) = &beneath {
-            // Roots that tune nothing leave the baked-in tuning as it is.
-            if set.settings == Settings::default() {
-                set.settings = beneath.catalog()?.settings()?;
-            }
             set.extend_from(beneath)?;
         }
         let bases = present

@@ -8,14 +8,23 @@ use crate::container::Bundle;
 use crate::error::Error;
 use crate::file::File;
 use crate::model::{ArgEntry, FileEntry, RootEntry, SkillEntry, SkillSet};
+use crate::settings::Settings;
 use crate::skill::Skill;
 
 impl SkillSet {
     /// Appends the roots and skills of `bundle`, except skills whose path the
-    /// set already has: what came first wins. Settings stay as they are. A
-    /// skill whose parent is replaced inherits from the replacement.
+    /// set already has: what came first wins. A skill whose parent is replaced
+    /// inherits from the replacement. The set's settings stay, except that the
+    /// bundle's limits go on to hold where they are narrower; a set that tunes
+    /// nothing takes the bundle's settings.
     pub fn extend_from(&mut self, bundle: &Bundle) -> Result<(), Error> {
         let catalog = bundle.catalog()?;
+        let theirs = catalog.settings()?;
+        if self.settings == Settings::default() {
+            self.settings = theirs;
+        } else {
+            self.settings.narrow_to(&theirs);
+        }
         let roots = u32::try_from(self.roots.len()).unwrap_or(u32::MAX);
         for root in catalog.roots()? {
             self.roots.push(RootEntry {
@@ -123,6 +132,31 @@ mod tests {
         assert_eq!(
             write(&copy).expect("consistent"),
             write(&original).expect("consistent")
+        );
+    }
+
+    #[test]
+    fn limits_of_the_bundle_go_on_to_hold() {
+        let mut below = set(vec![skill("a", "x\n")]);
+        below.settings.scripts_enabled = false;
+        below.settings.asset_max_bytes = 10;
+        below.settings.min_score = 0.5;
+        let bundle = bundle(&below);
+        let mut untuned = set(Vec::new());
+        untuned.extend_from(&bundle).expect("intact");
+        assert_eq!(untuned.settings, below.settings);
+        let mut tuned = set(Vec::new());
+        tuned.settings.min_score = 0.1;
+        tuned.settings.asset_max_bytes = 5;
+        tuned.extend_from(&bundle).expect("intact");
+        let found = &tuned.settings;
+        assert_eq!(
+            (
+                found.min_score,
+                found.asset_max_bytes,
+                found.scripts_enabled
+            ),
+            (0.1, 5, false)
         );
     }
 

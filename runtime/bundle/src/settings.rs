@@ -29,6 +29,25 @@ pub struct Settings {
     pub asset_inline_max_bytes: u64,
 }
 
+impl Settings {
+    /// Takes every limit of `other` that is narrower. What is tuned stays.
+    pub(crate) fn narrow_to(&mut self, other: &Self) {
+        self.scripts_enabled &= other.scripts_enabled;
+        self.script_timeout_seconds = self
+            .script_timeout_seconds
+            .min(other.script_timeout_seconds);
+        self.script_max_output_bytes = self
+            .script_max_output_bytes
+            .min(other.script_max_output_bytes);
+        self.script_extensions
+            .retain(|extension| other.script_extensions.contains(extension));
+        self.asset_max_bytes = self.asset_max_bytes.min(other.asset_max_bytes);
+        self.asset_inline_max_bytes = self
+            .asset_inline_max_bytes
+            .min(other.asset_inline_max_bytes);
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
