@@ -14,7 +14,8 @@ mod mcp;
 mod platform;
 mod transport;
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod testing;
 
 use std::time::Duration;

@@ -272,5 +272,6 @@ impl Drop for Reset<'_> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

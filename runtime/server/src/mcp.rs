@@ -213,5 +213,6 @@ fn unknown_tool(name: &str, options: &Options) -> ErrorData {
     )
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

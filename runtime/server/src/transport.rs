@@ -145,5 +145,6 @@ impl rmcp::transport::Transport<RoleServer> for Transport {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -136,7 +136,7 @@ fn every_kind_of_input_is_read_to_its_end() {
             "kind {at}"
         );
     }
-    writers
-        .into_iter()
-        .for_each(|writer| writer.join().unwrap());
+    for writer in writers {
+        writer.join().unwrap();
+    }
 }
