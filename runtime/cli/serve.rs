@@ -9,6 +9,10 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use skillbundle_server::{Archive, Options, Source};
 use tracing::level_filters::LevelFilter;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use super::list;
 use super::output::note;
@@ -134,11 +138,19 @@ fn log_to_stderr() {
         .as_deref()
         .map_or(Ok(LevelFilter::WARN), LevelFilter::from_str);
     let known = level.is_ok();
+    // The protocol library warns of every request that is answered with an
+    // error; that is the client's business unless somebody asks.
+    let asked = wanted.is_some();
+    let ours = move |metadata: &Metadata<'_>| {
+        asked || *metadata.level() <= Level::ERROR || !metadata.target().starts_with("rmcp")
+    };
     tracing_subscriber::fmt()
         .with_writer(io::stderr)
         .with_ansi(false)
         .with_target(false)
         .with_max_level(level.unwrap_or(LevelFilter::WARN))
+        .finish()
+        .with(filter_fn(ours))
         .init();
     if !known {
         tracing::warn!(
