@@ -1,6 +1,6 @@
 //! How skills lie in bytes, and how they are asked.
 //!
-//! A compiler fills a [`SkillSet`]; [`write`] turns it into one archive;
+//! A compiler fills a [`SkillSet`]; [`write()`] turns it into one archive;
 //! [`Bundle`] opens that archive wherever it lies, and [`Catalog`] answers:
 //! which skills are there, what do they say, which files do they have, which
 //! one does a request mean. Nothing here knows how people write skills or how

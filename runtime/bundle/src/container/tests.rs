@@ -1,3 +1,5 @@
+//! Opening, mapping and publishing, on real files.
+
 use std::fs;
 use std::path::Path;
 
