@@ -5,6 +5,8 @@
 //!
 //! `cargo bench --bench serving`
 
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
 mod kit;
 
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use skillbundle_compiler::{Options, Root};
 use skillbundle_format::Scope;
 
 const WORDS: [&str; 48] = [
@@ -16,7 +17,7 @@ const WORDS: [&str; 48] = [
 /// Bytes of a skill's body: the size of a typical real one.
 const BODY: usize = 4096;
 
-/// A small deterministic generator (SplitMix64); quality hardly matters here.
+/// A small deterministic generator (`SplitMix64`); quality hardly matters here.
 struct Random(u64);
 
 impl Random {
@@ -58,12 +59,12 @@ pub(crate) fn bundle(dir: &Path, count: usize) -> std::path::PathBuf {
         dir.join(format!("{count}.skb")),
     );
     tree(&skills, count);
-    let root = skillbundle_compiler::Root {
+    let root = Root {
         dir: skills,
         label: "project".to_owned(),
         scope: Scope::Project,
     };
-    let compiled = skillbundle_compiler::compile(&[root], &Default::default())
+    let compiled = skillbundle_compiler::compile(&[root], &Options::default())
         .expect("the tree was just written");
     assert_eq!(
         compiled.set.skills.len(),
