@@ -73,8 +73,8 @@ impl From<Exit> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    let ended = match Cli::try_parse() {
-        Ok(cli) => run(&cli.command),
+    let ended = match command() {
+        Ok(command) => run(&command),
         Err(error) => usage::answer(&error),
     };
     match ended {
@@ -85,6 +85,14 @@ fn main() -> ExitCode {
             complain_of(&error);
             Exit::CouldNotRun.into()
         }
+    }
+}
+
+/// What was typed.
+fn command() -> Result<Command, clap::Error> {
+    match serve::Args::quick(std::env::args_os().skip(1)) {
+        Some(args) => Ok(Command::Serve(args)),
+        None => Cli::try_parse().map(|cli| cli.command),
     }
 }
 

@@ -1,6 +1,8 @@
 //! `skillbundle serve`: chooses what is served, greets a person who starts it
 //! by hand, and hands over to the server. A host that starts it hears nothing.
 
+mod quick;
+
 use std::env;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -35,7 +37,7 @@ Environment:
   SKILLBUNDLE_LOG  what is logged on stderr: off, error, warn (the default), info, debug, trace";
 
 // What `serve` can be told. (A doc comment would become the command's description.)
-#[derive(clap::Args)]
+#[derive(clap::Args, Debug, Default)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
