@@ -222,23 +222,38 @@ fn normal(value: Value, dir: &Path, brief: bool) -> Value {
 /// Requests that are sent all at once are all answered, each once.
 #[test]
 fn pipelined_requests_are_all_answered() {
-    const COUNT: u64 = 500;
     let project = Project::from_fixture("tree");
-    let mut session = project.serve(&["--dir", "."]);
+    answer_all(project.serve(&["--dir", "."]), 500);
+}
+
+/// The same where the client reads so slowly that replies have to wait for room.
+#[test]
+fn a_slow_reader_gets_every_reply() {
+    let project = Project::from_fixture("tree");
+    let mut command = project.command();
+    command.args(["serve", "--dir", "."]);
+    answer_all(Session::start_slow(command), 1500);
+}
+
+fn answer_all(mut session: Session, count: usize) {
     session.initialize(LEGACY);
-    for id in 0..COUNT {
-        session.send(&json!({
+    let call = |id: usize| {
+        json!({
             "jsonrpc": "2.0", "id": format!("r{id}"), "method": "tools/call",
             "params": { "name": "get_skill", "arguments": { "context": "react auth login session" } }
-        }));
-    }
+        })
+    };
+    // From a thread of its own: a server that waits for its client reads nothing.
+    let requests: String = (0..count).map(|id| format!("{}\n", call(id))).collect();
+    let writer = session.send_aside(requests);
     let mut seen = BTreeSet::new();
-    for _ in 0..COUNT {
+    for _ in 0..count {
         let reply = session.message().expect("a reply for each request");
         let id = reply["id"].as_str().expect("our ids are texts").to_owned();
         assert!(reply["result"]["content"][0]["text"].is_string(), "{reply}");
         assert!(seen.insert(id), "answered twice: {reply}");
     }
+    writer.join().expect("all requests were taken");
     let ended = session.finish();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 }

@@ -1,7 +1,9 @@
 //! One MCP session with the shipped binary over real pipes: line-based, patient,
 //! strict about what may stand on stdout. Ends only the child it started.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -41,7 +43,17 @@ pub(crate) struct Ended {
 
 impl Session {
     /// Starts the command with pipes on all three ends.
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_reading(command, Duration::ZERO)
+    }
+
+    /// The same, with a client that waits before each of its reads, so that the
+    /// pipe fills up and the server has to wait for room.
+    pub(crate) fn start_slow(command: Command) -> Self {
+        Self::start_reading(command, Duration::from_millis(20))
+    }
+
+    fn start_reading(mut command: Command, pause: Duration) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -52,7 +64,13 @@ impl Session {
         let mut errors = child.stderr.take().expect("stderr is piped");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
-            let mut reader = BufReader::with_capacity(1 << 16, stdout);
+            let mut reader = BufReader::with_capacity(
+                1 << 20,
+                Unhurried {
+                    from: stdout,
+                    pause,
+                },
+            );
             loop {
                 let mut line = Vec::new();
                 match reader.read_until(b'\n', &mut line) {
@@ -116,6 +134,21 @@ impl Session {
         if let Err(e) = stdin.write_all(bytes).and_then(|()| stdin.flush()) {
             panic!("the server does not read: {e}\n{}", self.stderr_so_far());
         }
+    }
+
+    /// Sends text from a thread of its own, by a second handle on stdin.
+    pub(crate) fn send_aside(&mut self, text: String) -> JoinHandle<()> {
+        let mut stdin = self
+            .stdin
+            .as_ref()
+            .expect("stdin is still open")
+            .as_fd()
+            .try_clone_to_owned()
+            .map(File::from)
+            .expect("a pipe can be had twice");
+        std::thread::spawn(move || {
+            stdin.write_all(text.as_bytes()).expect("the server reads");
+        })
     }
 
     /// Sends a request and gives the whole reply to it.
@@ -255,6 +288,19 @@ impl Session {
     /// What the server has said on stderr until now.
     pub(crate) fn stderr_so_far(&self) -> String {
         String::from_utf8_lossy(&self.stderr.lock().expect("no reader panics")).into_owned()
+    }
+}
+
+/// A reader that takes its time.
+struct Unhurried<R> {
+    from: R,
+    pause: Duration,
+}
+
+impl<R: Read> Read for Unhurried<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        std::thread::sleep(self.pause);
+        self.from.read(into)
     }
 }
 
