@@ -326,14 +326,12 @@ fn files<'a>(skill: &Skill<'a>) -> Vec<&'a str> {
 }
 
 fn shown(findings: &[Diagnostic]) -> String {
-    findings
-        .iter()
-        .map(|d| {
-            let place = d
-                .span
-                .map(|s| format!("{}:{}", s.line, s.column))
-                .unwrap_or_default();
-            format!("[{} {} {}: {}]", d.severity, d.code, place, d.message)
-        })
-        .collect()
+    let line = |d: &Diagnostic| {
+        let place = d
+            .span
+            .map(|s| format!("{}:{}", s.line, s.column))
+            .unwrap_or_default();
+        format!("[{} {} {}: {}]", d.severity, d.code, place, d.message)
+    };
+    findings.iter().map(line).collect::<Vec<_>>().concat()
 }

@@ -166,12 +166,11 @@ fn wrong_arguments_are_refused_and_named() {
             "tools/call",
             json!({ "name": "skill", "arguments": arguments }),
         );
-        let text = match reply.get("error") {
-            Some(error) => error["message"].as_str().unwrap_or_default().to_owned(),
-            None => {
-                assert_eq!(reply["result"]["isError"], true, "{arguments}: {reply}");
-                text_of(&reply["result"])
-            }
+        let text = if let Some(error) = reply.get("error") {
+            error["message"].as_str().unwrap_or_default().to_owned()
+        } else {
+            assert_eq!(reply["result"]["isError"], true, "{arguments}: {reply}");
+            text_of(&reply["result"])
         };
         assert!(text.contains(named), "{arguments}: {text}");
     }

@@ -185,7 +185,15 @@ fn nothing_matches() {
 }
 
 /// What `get_asset` says of a file: skill, file, type, source, MIME type.
-const ASSETS: [(&str, &str, &str, Option<&str>, Option<&str>); 9] = [
+type AssetRow = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Option<&'static str>,
+);
+
+const ASSETS: [AssetRow; 9] = [
     (
         "ui/react/auth",
         "assets/AuthProvider.tsx.template",

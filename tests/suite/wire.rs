@@ -244,7 +244,11 @@ fn answer_all(mut session: Session, count: usize) {
         })
     };
     // From a thread of its own: a server that waits for its client reads nothing.
-    let requests: String = (0..count).map(|id| format!("{}\n", call(id))).collect();
+    let mut requests = String::new();
+    for id in 0..count {
+        requests.push_str(&call(id).to_string());
+        requests.push('\n');
+    }
     let writer = session.send_aside(requests);
     let mut seen = BTreeSet::new();
     for _ in 0..count {

@@ -207,7 +207,7 @@ fn unescape(text: &str, title: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
-        out.extend_from_slice(rest[..at].as_bytes());
+        out.extend_from_slice(&rest.as_bytes()[..at]);
         rest = &rest[at + 1..];
         let kind = rest
             .chars()

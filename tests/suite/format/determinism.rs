@@ -2,6 +2,7 @@
 //! made, their times and modes that do not matter, and the folder they lie in.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::project::{Project, bytes_of, finish, fixture};
@@ -85,7 +86,7 @@ fn times_and_irrelevant_modes_do_not_matter() {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * 365);
         file.set_times(fs::FileTimes::new().set_modified(time).set_accessed(time))
             .expect("times can be set");
-        let executable = path.ends_with(".sh");
+        let executable = Path::new(&path).extension().is_some_and(|e| e == "sh");
         project.mode(&path, if executable { 0o700 } else { 0o600 });
     }
     assert!(

@@ -165,18 +165,18 @@ fn matches(set: &SkillSet, context: &str) -> Vec<(String, f64, Vec<String>)> {
     let tokens = tokens(context);
     let mut matches: Vec<(String, f64, Vec<String>)> = Vec::new();
     for skill in &set.skills {
-        let matched: Vec<String> = skill
+        let keywords: Vec<String> = skill
             .keywords
             .iter()
             .filter(|k| tokens.iter().any(|t| alike(t, k)))
             .cloned()
             .collect();
-        if matched.is_empty() {
+        if keywords.is_empty() {
             continue;
         }
-        let score = ratio(matched.len(), skill.keywords.len()) + skill.priority * 0.001;
+        let score = ratio(keywords.len(), skill.keywords.len()) + skill.priority * 0.001;
         if score >= set.settings.min_score {
-            matches.push((skill.path.clone(), score, matched));
+            matches.push((skill.path.clone(), score, keywords));
         }
     }
     matches.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
