@@ -9,7 +9,7 @@ use crate::project::{Project, bytes_of, finish, fixture};
 
 /// The fixture's files with their bytes, sorted.
 fn files() -> Vec<(String, Vec<u8>)> {
-    fn walk(dir: &std::path::Path, prefix: &str, out: &mut Vec<(String, Vec<u8>)>) {
+    fn walk(dir: &Path, prefix: &str, out: &mut Vec<(String, Vec<u8>)>) {
         for entry in fs::read_dir(dir).expect("the fixture can be read") {
             let entry = entry.expect("an entry");
             let name = format!("{prefix}{}", entry.file_name().display());
