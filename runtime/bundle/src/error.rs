@@ -17,7 +17,7 @@ pub enum Error {
     },
     /// The bundle was written for another version of the format.
     #[error(
-        "bundle format {found}, but this program reads format {supported}; compile the skills again with this program, or use the release that wrote the bundle"
+        "bundle format {found}, but this program reads format {supported}; compile the skills again (`skillbundle compile DIR -o FILE.skb`), or use the release that wrote the bundle"
     )]
     Version {
         /// The version in the file.
@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// The bundle needs a feature that this program does not have.
     #[error(
-        "bundle needs features {bits:#010x} that this program does not know; use a newer release, or compile the skills again with this one"
+        "bundle needs features {bits:#010x} that this program does not know; use a newer release, or compile the skills again with this one (`skillbundle compile DIR -o FILE.skb`)"
     )]
     Required {
         /// The must-understand bits that are not known.
@@ -35,7 +35,7 @@ pub enum Error {
     },
     /// The tables are laid out differently, although the version is the same.
     #[error(
-        "bundle has table layout {found:016x}, but this program reads {supported:016x}; compile the skills again with this program"
+        "bundle has table layout {found:016x}, but this program reads {supported:016x}; compile the skills again with this one (`skillbundle compile DIR -o FILE.skb`)"
     )]
     Schema {
         /// The fingerprint in the file.
@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// The file is shorter or longer than its header says.
     #[error(
-        "bundle is {found} bytes long, but its header says {expected}; it was cut short or appended to: copy it again, or compile it again"
+        "bundle is {found} bytes long, but its header says {expected}; it was cut short or appended to: copy it again, or make it again with `skillbundle compile`"
     )]
     Length {
         /// The length in the header.
