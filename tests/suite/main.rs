@@ -5,6 +5,7 @@ mod cases;
 mod cli;
 mod corpus;
 mod format;
+mod paths;
 mod project;
 mod public_cases;
 mod refresh;

@@ -17,7 +17,7 @@ use crate::project::{Project, bytes_of, copy_tree, finish, material, open, say};
 const NOT_HERE: [(&str, &str); 3] = [
     ("refresh", "refresh.rs"),
     ("protocol", "refresh.rs"),
-    ("sync", "git, later"),
+    ("sync", "needs a repository"),
 ];
 
 /// Expectations that the project meets in another way, and why.

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::project::{LEGACY, Project, Session, copy_tree, finish, say};
+use crate::project::{LEGACY, Project, Session, copy_tree, finish};
 
 fn serve(project: &Project, arguments: &[&str]) -> Session {
     let mut session = project.serve(arguments);
@@ -161,11 +161,47 @@ fn a_change_of_the_list_is_told_once_and_only_if_it_was_promised() {
     refresh(&mut session);
     // One more exchange, so that a notice behind the reply has come too.
     session.tool_text("skill", &json!({ "name": "more" }));
-    let ended = session.finish();
-    assert_eq!(ended.code, Some(0));
-    if !promised {
-        say("tools.listChanged is not promised: nothing to be told");
+    assert_eq!(
+        told(&mut session),
+        usize::from(promised),
+        "promised: {promised}"
+    );
+    assert_eq!(session.finish().code, Some(0));
+}
+
+/// A refresh that comes while one runs is told so; it neither waits nor runs.
+#[test]
+fn refreshes_at_the_same_time_do_not_pile_up() {
+    let project = Project::new();
+    for n in 0..300 {
+        project.skill(&format!("skills/s{n}"), &format!("s{n}"), "One of many");
     }
+    let mut session = serve(&project, &["--dir", "skills"]);
+    session.tool_text("skill", &json!({ "name": "s0" }));
+    let mut calls = String::new();
+    for id in 100..110 {
+        calls += &json!({
+            "jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": { "name": "refresh_skills", "arguments": {} }
+        })
+        .to_string();
+        calls.push('\n');
+    }
+    session.send_raw(calls.as_bytes());
+    let mut done = 0;
+    for _ in 100..110 {
+        let reply = session.message().expect("each call is answered");
+        let answer = &reply["result"]["structuredContent"];
+        if answer["success"] == true {
+            assert_eq!(answer["skills_reindexed"], 300, "{reply}");
+            done += 1;
+        } else {
+            assert_eq!(answer["success"], false, "{reply}");
+            assert!(answer["message"].is_string(), "{reply}");
+        }
+    }
+    assert!(done >= 1, "none of ten refreshes was done");
+    session.tool_text("skill", &json!({ "name": "s299" }));
 }
 
 #[test]

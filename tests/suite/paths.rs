@@ -1,0 +1,153 @@
+//! Names from a request never become file paths: spellings of places outside
+//! the roots, put into every argument of every tool, bring nothing back.
+
+use serde_json::json;
+
+use crate::project::{LEGACY, Project};
+
+/// Stands in files that nobody may reach.
+const CANARY: &str = "canary-5c41e0";
+
+/// Ways up from a skill's folder to the files beside the root, and to others.
+const STEPS: [&str; 24] = [
+    "../../",
+    "./../../",
+    "x/../../../",
+    "..//..//",
+    "..\\..\\",
+    "../..\\",
+    "%2e%2e/%2e%2e/",
+    "..%2f..%2f",
+    "%2e%2e%2f%2e%2e%2f",
+    "%252e%252e%252f",
+    "..%5c..%5c",
+    "..%c0%af..%c0%af",
+    "....//....//",
+    "..;/..;/",
+    ".. /.. /",
+    "../.../../",
+    "\u{2025}/\u{2025}/",
+    "\u{ff0e}\u{ff0e}/\u{ff0e}\u{ff0e}/",
+    "..\u{2215}..\u{2215}",
+    "..\0/../",
+    "../../skills/../",
+    "../../skills-evil/",
+    "~/",
+    "$HOME/",
+];
+
+/// Files with the canary, seen from beside the root.
+const TARGETS: [&str; 5] = [
+    "canary.txt",
+    "skills-evil/canary.txt",
+    "outside/SKILL.md",
+    "canary.txt\0.md",
+    "canary.txt%00",
+];
+
+/// Places that need no way up.
+const ABSOLUTE: [&str; 16] = [
+    "{dir}/canary.txt",
+    "//{dir}/canary.txt",
+    "/{dir}/skills/../canary.txt",
+    "file://{dir}/canary.txt",
+    "file:{dir}/canary.txt",
+    "skill://a/../../canary.txt",
+    "/proc/self/cwd/canary.txt",
+    "/proc/self/root/{dir}/canary.txt",
+    "/dev/fd/0",
+    "C:\\canary.txt",
+    "C:/canary.txt",
+    "\\\\?\\C:\\canary.txt",
+    "\\\\host\\share\\canary.txt",
+    "//host/share/canary.txt",
+    "a/notes.txt/../../../canary.txt",
+    "linked.txt",
+];
+
+/// Spellings of a real file that are not its name.
+const NOT_QUITE: [&str; 9] = [
+    "notes.txt/",
+    "notes.txt.",
+    "notes.txt ",
+    " notes.txt",
+    "sub/../notes.txt",
+    "NOTES.TXT",
+    "notes.txt::$DATA",
+    "notes.txt\n",
+    "cafe\u{301}.txt",
+];
+
+fn house() -> Project {
+    let project = Project::new();
+    project.skill("skills/a", "a", "The only one");
+    project
+        .file("skills/a/notes.txt", "own notes\n")
+        .file("skills/a/café.txt", "own menu\n")
+        .file("canary.txt", CANARY)
+        .file("skills-evil/canary.txt", CANARY)
+        .file(
+            "outside/SKILL.md",
+            format!("---\nname: o\ndescription: {CANARY}\n---\n"),
+        )
+        .link("skills/a/linked.txt", "../../canary.txt");
+    project
+}
+
+fn spellings(project: &Project) -> Vec<String> {
+    let dir = project.dir().display().to_string();
+    let mut all: Vec<String> = Vec::new();
+    for step in STEPS {
+        all.extend(TARGETS.map(|target| format!("{step}{target}")));
+    }
+    all.extend(ABSOLUTE.map(|place| place.replace("{dir}", &dir)));
+    all.extend(NOT_QUITE.map(str::to_owned));
+    all.push("x".repeat(4096));
+    all.push("../".repeat(1365));
+    all.push(".".to_owned());
+    all.push("..".to_owned());
+    all.push("/".to_owned());
+    all
+}
+
+#[test]
+fn no_spelling_reaches_a_file_outside() {
+    let project = house();
+    let mut session = project.serve(&["--dir", "skills"]);
+    session.initialize(LEGACY);
+    let spellings = spellings(&project);
+    assert!(spellings.len() >= 120, "{} spellings", spellings.len());
+    for spelling in &spellings {
+        // These must be refused: the argument names a skill or a file.
+        for (tool, arguments) in [
+            ("skill", json!({ "name": spelling })),
+            ("get_asset", json!({ "skill_path": "a", "file": spelling })),
+            (
+                "get_asset",
+                json!({ "skill_path": spelling, "file": "notes.txt" }),
+            ),
+        ] {
+            let text = session.tool_error(tool, &arguments);
+            assert!(!text.contains(CANARY), "{tool} {arguments}: {text}");
+            assert!(!text.contains("own notes"), "{tool} {arguments}: {text}");
+        }
+        // These take any text, and look only at what was compiled.
+        for (tool, arguments) in [
+            ("get_skill", json!({ "context": spelling })),
+            ("skills_search", json!({ "query": spelling })),
+            ("skills_list", json!({ "query": spelling })),
+            ("list_skills", json!({ "path": spelling })),
+        ] {
+            let reply = session.tool(tool, &arguments).to_string();
+            assert!(!reply.contains(CANARY), "{tool} {arguments}: {reply}");
+        }
+    }
+    let ask = json!({ "skill_path": "a", "file": "notes.txt" });
+    assert_eq!(
+        session.tool_json("get_asset", &ask)["content"],
+        "own notes\n"
+    );
+    let ended = session.finish();
+    assert_eq!(ended.code, Some(0));
+    assert!(!ended.stderr.contains(CANARY), "{}", ended.stderr);
+}
