@@ -28,6 +28,9 @@
 //! warning skills/a/SKILL.md:3:1 not-text  a finding: severity, place, code
 //! ```
 //!
+//! `check.rs` lists the facts: fields of a skill, `frontmatter:KEY`, `file:PATH`,
+//! `bytes:PATH`, and `setting:KEY` of the bundle.
+//!
 //! `UPDATE_GOLDEN=1` rewrites the `expect` and `report` fences, with the facts
 //! that they name: read the difference before you commit it.
 
