@@ -217,7 +217,13 @@ impl Seen<'_> {
                     format!("findings {}", shown(findings)),
                 )
             }
-            "warnings" => None,
+            "warnings" => {
+                let told = findings
+                    .iter()
+                    .filter(|d| d.severity != Severity::Info)
+                    .count();
+                holds(*wanted == told, format!("findings {}", shown(findings)))
+            }
             "mismatch" => holds(
                 !findings
                     .iter()
