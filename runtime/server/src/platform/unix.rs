@@ -24,6 +24,10 @@ pub(crate) struct Input(Watched);
 /// Where replies go.
 pub(crate) struct Output {
     fd: Watched,
+    /// The same, watched for its reader's end. Readiness is edge-triggered and
+    /// whoever clears it takes it from all others: shared with `fd`, a reply
+    /// could wait for ever for room that had already been announced.
+    end: Watched,
     how: Write,
 }
 
@@ -109,6 +113,7 @@ impl Output {
         };
         let fd = own.map_or_else(|| fd.try_clone_to_owned(), Ok)?;
         Ok(Self {
+            end: Watched::new(fd.try_clone()?, Interest::WRITABLE)?,
             fd: Watched::new(fd, Interest::WRITABLE)?,
             how,
         })
@@ -147,8 +152,8 @@ impl Output {
 
     /// Waits until the reader is gone; for ever where that cannot be told.
     pub(crate) async fn reader_gone(&self) {
-        if let Watched::Polled(fd) = &self.fd {
-            while let Ok(mut ready) = fd.ready(Interest::WRITABLE).await {
+        if let Watched::Polled(end) = &self.end {
+            while let Ok(mut ready) = end.ready(Interest::WRITABLE).await {
                 if ready.ready().is_write_closed() {
                     return;
                 }
