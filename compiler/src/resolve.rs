@@ -92,6 +92,7 @@ fn path_taken(winner: &Draft, loser: &Draft) -> Diagnostic {
 /// Names are looked up in lower case. Two that differ in nothing but how their
 /// letters are composed are told apart by machines only.
 fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
+    let names: BTreeSet<String> = drafts.iter().map(|draft| fold(&draft.entry.name)).collect();
     let mut owners: BTreeMap<String, &Draft> = BTreeMap::new();
     for draft in drafts {
         let name = draft.entry.name.as_str();
@@ -103,8 +104,9 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
         let (first, path) = (&owner.entry, &draft.entry.path);
         let message = if fold(name) == fold(&first.name) {
             format!(
-                "`{name}` is also the name of `{}`, which comes first; this skill is found by its path `{path}`",
-                first.path
+                "`{name}` is also the name of `{}`, which comes first; this skill is found as `{}`",
+                first.path,
+                way_to(path, &names)
             )
         } else {
             format!(
@@ -125,6 +127,16 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
         };
         let finding = finding.severity(severity);
         out.push(finding.related_in(&owner.shown, None, format!("is called `{}`", first.name)));
+    }
+}
+
+/// What leads to a skill that has lost its name: its path, or its address where
+/// the path is a name too, since names come first.
+fn way_to(path: &str, names: &BTreeSet<String>) -> String {
+    if names.contains(&fold(path)) {
+        format!("skill://{path}")
+    } else {
+        path.to_owned()
     }
 }
 

@@ -8,7 +8,7 @@ use rkyv::vec::ArchivedVec;
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::model::Scope;
-use crate::names::{fold, probe};
+use crate::names::{addressed, fold, probe};
 use crate::schema::{ArchivedIndex, ArchivedRows, ArchivedStr, flag};
 use crate::settings::Settings;
 use crate::skill::Skill;
@@ -128,9 +128,15 @@ impl<'a> Catalog<'a> {
         Ok(None)
     }
 
-    /// The skill that `name` means: trimmed and lower-cased names first, then
-    /// the exact path, then the path in lower case.
+    /// The skill that `name` means: an address (`skill://` and a path) first;
+    /// then trimmed and lower-cased names, the exact path, the path in lower
+    /// case.
     pub fn by_name(&self, name: &str) -> Result<Option<Skill<'a>>, Error> {
+        if let Some(path) = addressed(name)
+            && let Some(skill) = self.by_addressed_path(path)?
+        {
+            return Ok(Some(skill));
+        }
         let key = fold(name);
         let slots = &self.index.name_slots;
         for at in probe(&key, slots.len()) {
@@ -139,10 +145,11 @@ impl<'a> Catalog<'a> {
             };
             let row = self.row(&self.index.names, id as usize)?;
             if self.text(&row.key)? == key {
-                let exact = if row.flags.to_native() & flag::PATH == 0 {
-                    None
-                } else {
+                let is_path = row.flags.to_native() & flag::PATH != 0;
+                let exact = if is_path {
                     self.by_path(name.trim())?
+                } else {
+                    None
                 };
                 return exact
                     .map_or_else(|| self.skill(row.skill.to_native()), Ok)
@@ -150,6 +157,14 @@ impl<'a> Catalog<'a> {
             }
         }
         self.by_path(name.trim())
+    }
+
+    /// White space behind an address is most likely not meant.
+    fn by_addressed_path(&self, path: &str) -> Result<Option<Skill<'a>>, Error> {
+        match self.by_path(path)? {
+            None => self.by_path(path.trim_end()),
+            found => Ok(found),
+        }
     }
 
     fn path_of(&self, id: u32) -> Result<&'a str, Error> {

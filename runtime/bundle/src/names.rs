@@ -11,6 +11,14 @@ pub(crate) fn fold(name: &str) -> String {
     name.trim().chars().flat_map(char::to_lowercase).collect()
 }
 
+/// Before a path, it means that path and nothing else.
+pub(crate) const ADDRESS: &str = "skill://";
+
+/// The path in an address such as `skill://team/pdf`.
+pub(crate) fn addressed(name: &str) -> Option<&str> {
+    name.trim_start().strip_prefix(ADDRESS)
+}
+
 /// One line without control characters: white space collapsed to single blanks.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

@@ -73,8 +73,9 @@ impl<'a> Skill<'a> {
         self.path.rsplit('/').next().unwrap_or(self.path)
     }
 
-    /// What to type to get exactly this skill: its name, or its path where
-    /// another skill comes first under that name.
+    /// What to type to get exactly this skill: its name, its path where another
+    /// skill comes first under that name, or `skill://` and its path where
+    /// that path is a name too.
     pub fn callable_name(&self) -> Result<&'a str, Error> {
         self.catalog.text(&self.row.callable)
     }

@@ -125,3 +125,56 @@ const fn disagreement(section: Section) -> &'static str {
         Section::Files => "section FILES does not agree with its checksum",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::sample::{set, skill};
+    use crate::{Bundle, write};
+
+    /// `verify` asks for each skill by its path and by its callable name.
+    #[test]
+    fn every_skill_is_reached_whatever_the_others_are_called() {
+        let names = ["a", "B", "c", " A ", "team/a", "skill://a"];
+        for choice in 0..names.len().pow(4) {
+            let mut skills = ["a", "b", "B", "team/a"].map(|path| skill(path, "x\n"));
+            let mut rest = choice;
+            for skill in &mut skills {
+                skill.name = names[rest % names.len()].to_owned();
+                rest /= names.len();
+            }
+            let called: Vec<_> = skills.iter().map(|skill| skill.name.clone()).collect();
+            let bytes = write(&set(skills.into())).expect("consistent");
+            let verified = Bundle::from_bytes(&bytes).and_then(|bundle| bundle.verify());
+            assert_eq!(verified.expect("intact").skills, 4, "called {called:?}");
+        }
+    }
+
+    #[test]
+    fn names_come_first_and_an_address_means_its_path() {
+        let mut skills = ["a", "b", "c"].map(|path| skill(path, "x\n"));
+        for (skill, name) in skills.iter_mut().zip(["zed", "zed", "b"]) {
+            name.clone_into(&mut skill.name);
+        }
+        let bytes = write(&set(skills.into())).expect("consistent");
+        let bundle = Bundle::from_bytes(&bytes).expect("intact");
+        let catalog = bundle.catalog().expect("intact");
+        let found = |name| {
+            catalog
+                .by_name(name)
+                .expect("intact")
+                .map(|skill| skill.path)
+        };
+        for (name, expected) in [
+            ("zed", Some("a")),
+            ("b", Some("c")),
+            ("c", Some("c")),
+            ("skill://b", Some("b")),
+            (" skill://b ", Some("b")),
+            ("skill://none", None),
+        ] {
+            assert_eq!(found(name), expected, "{name}");
+        }
+        let second = catalog.skill(1).expect("intact");
+        assert_eq!(second.callable_name().expect("intact"), "skill://b");
+    }
+}

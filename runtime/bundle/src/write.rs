@@ -2,6 +2,7 @@
 //! same bytes on every machine: nothing here asks the clock, the environment
 //! or an unordered table for an order.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use rkyv::rancor;
@@ -13,7 +14,7 @@ use crate::header::{Section, VERSION, assemble};
 use crate::model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
-use crate::names::{fold, one_line, slots};
+use crate::names::{ADDRESS, addressed, fold, one_line, slots};
 use crate::roster::{Line, ROSTER_BYTES, fill};
 use crate::schema::{
     ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, RootRow, Rows, SettingsRow, SkillRow, Str,
@@ -169,7 +170,7 @@ impl Writer {
         })
     }
 
-    fn skill(&mut self, set: &SkillSet, id: usize, owners: &Owners) -> Result<SkillRow, Error> {
+    fn skill(&mut self, set: &SkillSet, id: usize, owners: &Owners<'_>) -> Result<SkillRow, Error> {
         let skill = &set.skills[id];
         let invalid = |what: &str| Error::Invalid(format!("{what} of {:?}", skill.path));
         if skill.root as usize >= set.roots.len() {
@@ -183,7 +184,7 @@ impl Writer {
             priority: skill.priority,
             path: self.intern(&skill.path)?,
             name: self.intern(&skill.name)?,
-            callable: self.intern(owners.callable(set, id))?,
+            callable: self.intern(&owners.callable(skill))?,
             description: self.intern(&skill.description)?,
             summary: self.intern(&one_line(&skill.description))?,
             file_path: self.intern(&skill.file_path)?,
@@ -285,17 +286,23 @@ impl Writer {
 }
 
 /// Who is found by which folded name: names first, in listing order, then
-/// paths that no name has taken.
-struct Owners {
+/// paths that no name has taken. It must find what `Catalog::by_name` finds.
+struct Owners<'a> {
     rows: Vec<(String, u32, u32)>,
-    by_key: HashMap<String, u32>,
+    /// Skill id and flags by key.
+    by_key: HashMap<String, (u32, u32)>,
+    by_path: HashMap<&'a str, u32>,
 }
 
-impl Owners {
-    fn new(skills: &[SkillEntry]) -> Self {
+impl<'a> Owners<'a> {
+    fn new(skills: &'a [SkillEntry]) -> Self {
         let mut owners = Self {
             rows: Vec::new(),
             by_key: HashMap::new(),
+            by_path: (0..)
+                .zip(skills)
+                .map(|(id, skill)| (skill.path.as_str(), id))
+                .collect(),
         };
         for (id, skill) in (0..).zip(skills) {
             owners.claim(fold(&skill.name), id, 0);
@@ -308,19 +315,36 @@ impl Owners {
 
     fn claim(&mut self, key: String, id: u32, flags: u32) {
         if !self.by_key.contains_key(&key) {
-            self.by_key.insert(key.clone(), id);
+            self.by_key.insert(key.clone(), (id, flags));
             self.rows.push((key, id, flags));
         }
     }
 
-    /// What to type to get exactly this skill.
-    fn callable<'a>(&self, set: &'a SkillSet, id: usize) -> &'a str {
-        let skill = &set.skills[id];
-        let holds_name = self
-            .by_key
-            .get(&fold(&skill.name))
-            .is_some_and(|owner| *owner as usize == id);
-        if holds_name { &skill.name } else { &skill.path }
+    fn find(&self, name: &str) -> Option<u32> {
+        let at = |path: &str| self.by_path.get(path).copied();
+        if let Some(path) = addressed(name)
+            && let Some(id) = at(path).or_else(|| at(path.trim_end()))
+        {
+            return Some(id);
+        }
+        match self.by_key.get(&fold(name)) {
+            Some((id, flag::PATH)) => at(name.trim()).or(Some(*id)),
+            Some((id, _)) => Some(*id),
+            None => at(name.trim()),
+        }
+    }
+
+    /// What to type to get exactly this skill: its name, else its path, else
+    /// its address, which nothing can take.
+    fn callable(&self, skill: &'a SkillEntry) -> Cow<'a, str> {
+        let id = self.by_path.get(skill.path.as_str()).copied();
+        [&skill.name, &skill.path]
+            .into_iter()
+            .find(|name| self.find(name) == id)
+            .map_or_else(
+                || format!("{ADDRESS}{}", skill.path).into(),
+                |name| name.as_str().into(),
+            )
     }
 }
 
@@ -333,19 +357,24 @@ fn ranking(skills: &[SkillEntry]) -> Vec<u32> {
     ranking.into_iter().map(|(id, _)| id).collect()
 }
 
-fn roster(set: &SkillSet, ranking: &[u32], owners: &Owners) -> Result<(String, usize), Error> {
+fn roster(set: &SkillSet, ranking: &[u32], owners: &Owners<'_>) -> Result<(String, usize), Error> {
     // No more than fit even by name alone need their summaries made.
     let first = &ranking[..ranking.len().min(ROSTER_BYTES)];
-    let summaries: HashMap<u32, String> = first
-        .iter()
-        .map(|id| (*id, one_line(&set.skills[*id as usize].description)))
-        .collect();
+    let mut shown = HashMap::new();
+    for id in first {
+        let skill = &set.skills[*id as usize];
+        shown.insert(
+            id,
+            (skill, owners.callable(skill), one_line(&skill.description)),
+        );
+    }
     let line = |id: &u32| {
-        let scope = set.roots[set.skills[*id as usize].root as usize].scope;
+        let (skill, name, summary) = &shown[id];
+        let scope = set.roots[skill.root as usize].scope.as_str();
         Ok(Line {
-            name: owners.callable(set, *id as usize),
-            summary: &summaries[id],
-            scope: scope.as_str(),
+            name,
+            summary,
+            scope,
         })
     };
     fill(|| first.iter().map(line), ranking.len(), ROSTER_BYTES)
