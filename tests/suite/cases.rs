@@ -40,7 +40,7 @@ mod parse;
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::project::{updating, workspace};
+use crate::project::{files_in, updating, workspace};
 
 macro_rules! suites {
     ($($name:ident)*) => {
@@ -56,15 +56,7 @@ suites! { frontmatter yaml discovery links names files tree settings }
 #[test]
 fn every_file_of_cases_is_run() {
     let listed: BTreeSet<String> = SUITES.iter().map(|s| format!("{s}.md")).collect();
-    let found: BTreeSet<String> = fs::read_dir(workspace().join("tests/cases"))
-        .expect("tests/cases can be read")
-        .map(|e| {
-            e.expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .collect();
+    let found = files_in("tests/cases");
     assert_eq!(found, listed, "add or remove the name in cases.rs");
 }
 

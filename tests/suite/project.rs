@@ -5,6 +5,7 @@
 mod golden;
 mod session;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -156,6 +157,15 @@ pub(crate) fn bytes_of(compiled: &Compiled) -> Vec<u8> {
 /// Opens bytes that must be a good bundle.
 pub(crate) fn open(bytes: &[u8]) -> Bundle {
     Bundle::from_bytes(bytes).expect("bytes that were just written open")
+}
+
+/// The names of the files in a directory of the workspace.
+pub(crate) fn files_in(dir: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(workspace().join(dir)).unwrap_or_else(|e| panic!("{dir}: {e}"));
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    entries
+        .map(|entry| name(entry).to_string_lossy().into_owned())
+        .collect()
 }
 
 /// The folder of the workspace.

@@ -27,7 +27,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::project::{LEGACY, Project, Session, assert_golden, assert_same, updating, workspace};
+use crate::project::{
+    LEGACY, Project, Session, assert_golden, assert_same, files_in, updating, workspace,
+};
 
 macro_rules! transcripts {
     ($($name:ident)*) => {
@@ -54,15 +56,7 @@ transcripts! {
 #[test]
 fn every_transcript_is_played() {
     let listed: BTreeSet<String> = TRANSCRIPTS.iter().map(|t| format!("{t}.jsonl")).collect();
-    let found: BTreeSet<String> = fs::read_dir(workspace().join("tests/wire"))
-        .expect("tests/wire can be read")
-        .map(|e| {
-            e.expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .collect();
+    let found = files_in("tests/wire");
     assert_eq!(found, listed, "add or remove the name in wire.rs");
 }
 
