@@ -13,10 +13,12 @@ pub(crate) mod usage;
 pub(crate) mod serve;
 
 pub(crate) mod compile;
+pub(crate) mod eval;
 pub(crate) mod verify;
 
 pub(crate) mod inspect;
 pub(crate) mod list;
+pub(crate) mod route;
 pub(crate) mod search;
 pub(crate) mod show;
 

@@ -7,6 +7,7 @@ mod assets;
 mod config;
 mod diagnostic;
 mod dialect;
+mod eval;
 mod frontmatter;
 mod last_good;
 mod render;
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 use skillbundle_format::{RootEntry, Scope, SkillSet};
 
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Report, Severity, Span};
+pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
 
 use source::{Concern, Fault, Limits, Tree};
 

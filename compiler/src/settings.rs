@@ -3,7 +3,7 @@
 //! widen it has no effect here and is the operator's to set. Where a narrowing
 //! cannot be read, the narrower answer counts.
 
-use skillbundle_format::Settings;
+use skillbundle_format::{Profile, Settings};
 
 use crate::diagnostic::{Code, Diagnostic, Severity, near};
 use crate::frontmatter::{self, Document, Fields};
@@ -12,6 +12,10 @@ use crate::frontmatter::{self, Document, Fields};
 enum Rule {
     /// A number from 0 to 1.
     Fraction(fn(&mut Settings) -> &mut f64),
+    /// A number from 0 up, or the default that depends on the skills.
+    Positive(fn(&mut Settings) -> &mut Option<f64>),
+    /// How declared keywords are matched.
+    Profile,
     /// A whole number, at least 1.
     Count(fn(&mut Settings) -> &mut u32),
     /// A whole number from 1 up to the default.
@@ -27,7 +31,7 @@ enum Rule {
     Operator(&'static str),
 }
 
-/// Spec 3 §11.2, key by key.
+/// Spec 3 §11.2, key by key, and the keys that tune the rankers beside it.
 const KEYS: &[(&str, &str, Rule)] = &[
     (
         "matching",
@@ -44,6 +48,17 @@ const KEYS: &[(&str, &str, Rule)] = &[
         "ambiguity_threshold",
         Rule::Fraction(|it| &mut it.ambiguity_threshold),
     ),
+    (
+        "matching",
+        "min_confidence",
+        Rule::Positive(|it| &mut it.min_confidence),
+    ),
+    (
+        "matching",
+        "min_margin",
+        Rule::Fraction(|it| &mut it.min_margin),
+    ),
+    ("matching", "profile", Rule::Profile),
     (
         "refresh",
         "enabled",
@@ -216,6 +231,23 @@ impl Reader<'_> {
                         *slot(settings) = value;
                     } else {
                         out.push(self.out_of_range("a number from 0 to 1"));
+                    }
+                }
+            }
+            Rule::Positive(slot) => {
+                if let Some(value) = self.fields.number(self.key, out) {
+                    if value.is_finite() && value >= 0.0 {
+                        *slot(settings) = Some(value);
+                    } else {
+                        out.push(self.out_of_range("a number from 0 up"));
+                    }
+                }
+            }
+            Rule::Profile => {
+                if let Some(word) = self.fields.text(self.key, out) {
+                    match Profile::ALL.into_iter().find(|it| it.as_str() == word) {
+                        Some(profile) => settings.profile = profile,
+                        None => out.push(self.out_of_range("`spec` or `calibrated`")),
                     }
                 }
             }

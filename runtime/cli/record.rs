@@ -83,6 +83,9 @@ pub(crate) fn settings(settings: &Settings) -> Vec<(&'static str, Value)> {
             "matching.ambiguity_threshold",
             settings.ambiguity_threshold.into(),
         ),
+        ("matching.min_confidence", settings.min_confidence.into()),
+        ("matching.min_margin", settings.min_margin.into()),
+        ("matching.profile", settings.profile.as_str().into()),
         ("refresh.enabled", settings.refresh_enabled.into()),
         (
             "refresh.interval_minutes",

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use skillbundle_format::{Hit, Hits};
+use skillbundle_format::{Close, Hit, Skill};
 
 use super::output::{Output, note};
 use super::table::Table;
@@ -17,7 +17,7 @@ Examples:
   skillbundle search pdf --json                 for a script
 
 A skill is found when each word occurs in its name, path, description or text, as a
-word or a part of one. In a pipe each line is path, name, score and excerpt, parted by tabs.";
+word or a part of one. Where there is none, those that come closest are shown. In a pipe each line is path, name, score and excerpt, parted by tabs.";
 
 // What `search` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
@@ -40,19 +40,44 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let query = args.words.join(" ");
     let opened = args.sources.open()?;
-    let found = opened.bundle.catalog()?.search(&query, args.limit)?;
+    let catalog = opened.bundle.catalog()?;
+    let found = catalog.search(&query, args.limit)?;
+    let close = if found.total == 0 {
+        catalog.closest(&query, args.limit)?
+    } else {
+        Vec::new()
+    };
     let mut out = Output::new();
     if args.json {
-        let hits: Vec<Value> = found.hits.iter().map(hit).collect();
-        out.json(&json!({"query": query, "total": found.total, "skills": hits}))?;
+        let (how, hits): (_, Vec<Value>) = if close.is_empty() {
+            ("all", found.hits.iter().map(hit).collect())
+        } else {
+            ("ranked", close.iter().map(closest).collect())
+        };
+        out.json(&json!({"query": query, "total": found.total, "match": how, "skills": hits}))?;
     } else if found.hits.is_empty() {
+        let end = if close.is_empty() {
+            ""
+        } else {
+            "; the closest are"
+        };
         note(&format!(
-            "no skill of {} holds {}",
+            "no skill of {} holds {}{end}",
             opened.origin,
             quoted(&args.words)
         ));
+        if !close.is_empty() {
+            out.table(&table_of(close.iter().map(|it| {
+                (&it.skill, format!("{:.1}", it.score), it.excerpt.as_str())
+            })))?;
+        }
     } else {
-        out.table(&table(&found))?;
+        out.table(&table_of(
+            found
+                .hits
+                .iter()
+                .map(|it| (&it.skill, it.score.to_string(), it.excerpt.as_str())),
+        ))?;
         if out.is_terminal() && found.total > found.hits.len() {
             out.line(&format!(
                 "{} of {}; -n shows more",
@@ -72,15 +97,19 @@ fn hit(hit: &Hit<'_>) -> Value {
     record.into()
 }
 
-fn table(found: &Hits<'_>) -> Table {
+fn closest(close: &Close<'_>) -> Value {
+    let mut record = record::skill(&close.skill);
+    let score = (close.score * 1e3).round() / 1e3;
+    record.insert("score".to_owned(), score.into());
+    record.insert("excerpt".to_owned(), close.excerpt.as_str().into());
+    record.into()
+}
+
+/// Skill, score and excerpt of each line.
+fn table_of<'a>(lines: impl Iterator<Item = (&'a Skill<'a>, String, &'a str)>) -> Table {
     let mut table = Table::new(&["PATH", "NAME", "SCORE", "EXCERPT"]);
-    for hit in &found.hits {
-        table.row([
-            hit.skill.path,
-            hit.skill.name,
-            &hit.score.to_string(),
-            &hit.excerpt,
-        ]);
+    for (skill, score, excerpt) in lines {
+        table.row([skill.path, skill.name, &score, excerpt]);
     }
     table.hide("NAME");
     table.hide("SCORE");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
-use skillbundle_compiler::{Compiled, Options, Report, Root, Severity};
+use skillbundle_compiler::{Compiled, Evaluation, Options, Report, Root, Severity};
 use skillbundle_format::{Bundle, SkillSet};
 use skillbundle_server::{Error, Loaded, Source};
 
@@ -159,6 +159,18 @@ pub(crate) fn compile(places: &[Place]) -> Result<Compiled> {
 /// Compiles directories to be asked, and says in one line if there are errors:
 /// what is asked for may be missing for one of them.
 pub(crate) fn compile_once(places: &[Place]) -> Result<Bundle> {
+    Ok(bundle(&compile_noting(places)?.set)?)
+}
+
+/// Asks directories every request that lies in them.
+pub(crate) fn evaluate(places: &[Place]) -> Result<Evaluation> {
+    let compiled = compile_noting(places)?;
+    let bundle = bundle(&compiled.set)?;
+    let roots = roots(places.to_vec());
+    Ok(skillbundle_compiler::evaluate(&roots, &compiled, &bundle)?)
+}
+
+fn compile_noting(places: &[Place]) -> Result<Compiled> {
     let compiled = compile(places)?;
     let errors = compiled.report.count(Severity::Error);
     if errors > 0 {
@@ -169,7 +181,7 @@ pub(crate) fn compile_once(places: &[Place]) -> Result<Bundle> {
             names.replace(", ", " ")
         ));
     }
-    Ok(bundle(&compiled.set)?)
+    Ok(compiled)
 }
 
 /// Fails with one line where a directory cannot be read as one.

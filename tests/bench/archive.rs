@@ -14,8 +14,28 @@ use skillbundle_format::Bundle;
 
 const SIZES: [usize; 3] = [10, 1_000, 10_000];
 
+/// Counts allocations beside the time.
+#[global_allocator]
+static ALLOCATIONS: divan::AllocProfiler = divan::AllocProfiler::system();
+
 fn main() {
     divan::main();
+}
+
+/// The one allocation is that of the result.
+#[divan::bench(args = SIZES)]
+fn rank_a_request(bencher: divan::Bencher<'_, '_>, size: usize) {
+    let bundle = bundle(size);
+    let catalog = bundle.catalog().expect("intact");
+    bencher.bench(|| {
+        catalog
+            .best(
+                black_box("rotate the login tokens of our canary release"),
+                3,
+            )
+            .expect("intact")
+            .len()
+    });
 }
 
 #[divan::bench(args = SIZES)]

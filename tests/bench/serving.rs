@@ -74,7 +74,7 @@ fn start_up(bundles: &[PathBuf]) -> bool {
             "  {:<28} {:>9.3?} {:>9.2}",
             format!("skillbundle, {size} skills"),
             sample.median(),
-            sample.ratio(&floor)
+            ratio(sample, &floor)
         );
     }
     let medians: Vec<f64> = ours
@@ -85,7 +85,7 @@ fn start_up(bundles: &[PathBuf]) -> bool {
         / medians.iter().copied().fold(f64::MAX, f64::min);
     let worst = ours
         .iter()
-        .map(|sample| sample.ratio(&floor))
+        .map(|sample| ratio(sample, &floor))
         .fold(f64::MIN, f64::max);
     let flat = goal("largest over smallest", spread, FLAT);
     let near = goal("largest over the floor", worst, START);
@@ -120,7 +120,7 @@ fn steady(bundle: &Path) -> bool {
             sample.percentile(99)
         );
     }
-    goal("skillbundle over the floor", ours.ratio(&floor), STEADY)
+    goal("skillbundle over the floor", ratio(&ours, &floor), STEADY)
 }
 
 /// Resident memory before and after a tenth of the largest bundle was loaded.
@@ -181,4 +181,9 @@ fn goal(what: &str, found: f64, most: f64) -> bool {
         if met { "met" } else { "MISSED" }
     );
     met
+}
+
+/// One median as a multiple of another.
+fn ratio(sample: &Sample, other: &Sample) -> f64 {
+    sample.median().as_secs_f64() / other.median().as_secs_f64()
 }

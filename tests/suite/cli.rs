@@ -52,6 +52,57 @@ fn list_show_and_search_answer_from_a_bundle_and_from_directories() {
 }
 
 #[test]
+fn route_says_which_skill_is_meant_and_why() {
+    check(&office(), "route", without_layout);
+}
+
+#[test]
+fn a_route_in_json_tells_what_the_lines_of_a_pipe_tell() {
+    let project = office();
+    let sources = ["--dir", "team", "--dir", "tree"];
+    for request in [
+        "push the PDF form",
+        "react login",
+        "react",
+        "elephants",
+        "push react",
+    ] {
+        let lines = project.run(&[&["route", request, "--all"], &sources[..]].concat());
+        let json = project.run(&[&["route", request, "--all", "--json"], &sources[..]].concat());
+        let told: Value = serde_json::from_str(&json.stdout).expect("JSON");
+        let decided = told["decided"].as_u64().expect("a number");
+        assert_eq!(lines.code, Some(i32::from(decided != 1)), "{request}");
+        assert_eq!(json.code, lines.code, "{request}");
+        let skills = told["skills"].as_array().expect("a list");
+        let expected: Vec<[&str; 3]> = (0..)
+            .zip(skills)
+            .map(|(place, skill)| {
+                let decision = if place < decided {
+                    &told["decision"]
+                } else {
+                    &Value::Null
+                };
+                let text = |value: &'static str| skill[value].as_str().expect("text");
+                [
+                    text("path"),
+                    decision.as_str().unwrap_or("other"),
+                    text("ranker"),
+                ]
+            })
+            .collect();
+        let found: Vec<[&str; 3]> = lines
+            .stdout
+            .lines()
+            .map(|line| {
+                let fields: Vec<&str> = line.split('\t').collect();
+                [fields[0], fields[2], fields[4]]
+            })
+            .collect();
+        assert_eq!(found, expected, "{request}");
+    }
+}
+
+#[test]
 fn inspect_and_verify_tell_what_a_bundle_holds() {
     let project = office();
     let mut bytes = fs::read(project.path("team.skb")).expect("the bundle is there");
@@ -79,6 +130,20 @@ fn compile_says_what_is_wrong_and_writes_what_can_be_served() {
         written, again,
         "the same skills by another path give the same bytes"
     );
+}
+
+#[test]
+fn eval_replays_requests_and_holds_them_against_bounds() {
+    let project = office();
+    project
+        .skill("asked/forms", "forms", "Fill in the fields of a PDF form and check them")
+        .skill("asked/deploy", "deploy", "Helps with releases")
+        .file("asked/forms/evals/evals.json", "{\"skill_name\": \"forms\", \"evals\": [{\"prompt\": \"fill in this form\"}, {\"prompt\": \"help me release it\"}]}")
+        .file("asked/deploy/trigger-eval.json", "[{\"query\": \"a new release\", \"should_trigger\": true},\n {\"query\": \"bring it to production\", \"should_trigger\": true},\n {\"query\": \"fill in the release form\", \"should_trigger\": true},\n {\"query\": \"check the PDF form\", \"should_trigger\": false}]")
+        .file("asked/routing.json", "[{\"request\": \"fields of a form\", \"expect\": \"forms\"},\n {\"request\": \"release the hounds\", \"expect\": null}]")
+        .skill("unread/one", "one", "Says something of its own")
+        .file("unread/routing.json", "[{\"request\": \"something\", \"expect\": \"two\"},\n {\"request\": \"something\"}]");
+    check(&project, "eval", str::to_owned);
 }
 
 #[test]
@@ -192,9 +257,11 @@ fn manual_pages_cover_every_command() {
         "",
         "-serve",
         "-compile",
+        "-eval",
         "-list",
         "-show",
         "-search",
+        "-route",
         "-inspect",
         "-verify",
         "-completions",

@@ -4,11 +4,14 @@
 mod cases;
 mod cli;
 mod corpus;
+mod evaluation;
 mod format;
+mod matching;
 mod paths;
 mod project;
 mod public_cases;
 mod refresh;
+mod routing;
 mod spec2;
 mod spec3;
 mod spec4;

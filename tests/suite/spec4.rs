@@ -120,7 +120,12 @@ fn a_search_wants_every_token() {
         assert_eq!(found["query"], query);
         assert_eq!(found["limit"], limit, "{query}");
         assert_eq!(found["total"], total, "{query}");
+        // What is beside the specification's rule is said to be so.
         let results = found["results"].as_array().expect("results");
+        if found["match"] == "ranked" {
+            assert!(wanted.is_empty(), "{query}");
+            continue;
+        }
         let names: Vec<&str> = results
             .iter()
             .filter_map(|r| r["installName"].as_str())

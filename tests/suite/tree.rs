@@ -118,7 +118,8 @@ fn a_single_match_brings_the_whole_chain() {
                     "args": [],
                     "from": "ui/react/_index"
                 }
-            ]
+            ],
+            "ranker": "keywords"
         })
     );
 }
@@ -142,7 +143,8 @@ fn near_scores_are_ambiguous() {
             "skill_path": path,
             "score": score,
             "description": description,
-            "matched_keywords": [keyword]
+            "matched_keywords": [keyword],
+            "ranker": "keywords"
         })
     };
     let message = "Multiple skills match. Specify your need or pick a skill_path.";
@@ -156,7 +158,7 @@ fn near_scores_are_ambiguous() {
     let api = candidate("api/auth", 0.25, "Tokens and sessions at the API", "auth");
     assert_eq!(
         reply,
-        json!({ "ambiguous": true, "candidates": [auth, api], "message": message })
+        json!({ "ambiguous": true, "candidates": [auth, api], "message": message, "ranker": "keywords" })
     );
     // Equal scores stand in the order of their paths; three are named at most.
     let reply = session.tool_json("get_skill", &json!({ "context": "react" }));
@@ -178,7 +180,7 @@ fn nothing_matches() {
     for context in ["pasta with tomatoes", "the of to", "...", "☕"] {
         assert_eq!(
             session.tool_json("get_skill", &json!({ "context": context })),
-            json!({ "no_match": true, "message": "No skill matches the given context." }),
+            json!({ "no_match": true, "message": "No skill matches the given context.", "ranker": "keywords" }),
             "context {context:?}"
         );
     }

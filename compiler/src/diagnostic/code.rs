@@ -120,6 +120,10 @@ codes! {
     ConfigNeedsOperator "config-needs-operator" Warning "Content cannot widen what the operator allows; the key has no effect."
     ConfigUnknownKey "config-unknown-key" Warning "The configuration has a key that nothing reads."
     ConfigInvalidValue "config-invalid-value" Warning "The value is out of range or of the wrong type; the default is kept."
+
+    // Evaluations.
+    EvaluationShape "evaluation-shape" Error "An evaluation file, or a request in it, is not written as one."
+    EvaluationSkill "evaluation-skill" Error "A request of an evaluation names no skill that is served."
 }
 
 impl fmt::Display for Code {

@@ -47,6 +47,9 @@ matching:
   min_score: 0
   max_results: 9
   ambiguity_threshold: 1.0
+  min_confidence: 2.5
+  min_margin: 0.3
+  profile: calibrated
 refresh:
   enabled: off
   interval_minutes: 1
@@ -60,13 +63,16 @@ assets:
   inline_text_max_bytes: 10
 ";
     let (settings, found) = read(yaml);
-    assert_eq!(found, ["not-a-boolean 6:12"]);
+    assert_eq!(found, ["not-a-boolean 9:12"]);
     assert_eq!(
         settings,
         Settings {
             min_score: 0.0,
             max_results: 9,
             ambiguity_threshold: 1.0,
+            min_confidence: Some(2.5),
+            min_margin: 0.3,
+            profile: Profile::Calibrated,
             refresh_enabled: false,
             refresh_interval_minutes: 1,
             scripts_enabled: false,

@@ -5,6 +5,7 @@ mod attacks;
 mod corpus;
 mod determinism;
 mod discovery;
+mod evaluation;
 mod files;
 mod kit;
 mod names;

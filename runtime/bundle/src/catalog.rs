@@ -10,7 +10,7 @@ use crate::error::{Error, corrupt};
 use crate::model::Scope;
 use crate::names::{addressed, fold, probe};
 use crate::schema::{ArchivedIndex, ArchivedRows, ArchivedStr, flag};
-use crate::settings::Settings;
+use crate::settings::{Profile, Settings};
 use crate::skill::Skill;
 
 /// A view of one bundle's index. Copy it freely.
@@ -68,6 +68,13 @@ impl<'a> Catalog<'a> {
             min_score: row.min_score.to_native(),
             max_results: row.max_results.to_native(),
             ambiguity_threshold: row.ambiguity_threshold.to_native(),
+            min_confidence: Some(row.min_confidence.to_native()).filter(|least| *least >= 0.0),
+            min_margin: row.min_margin.to_native(),
+            profile: if flags & flag::CALIBRATED == 0 {
+                Profile::Spec
+            } else {
+                Profile::Calibrated
+            },
             refresh_enabled: flags & flag::REFRESH != 0,
             refresh_interval_minutes: row.refresh_interval_minutes.to_native(),
             scripts_enabled: flags & flag::SCRIPTS != 0,

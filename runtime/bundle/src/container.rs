@@ -41,9 +41,10 @@ pub struct Bundle {
     index: Range<usize>,
     sums: Range<usize>,
     pages: Pages,
-    /// Whether `KEYWORDS` and `WORDS` agree with their checksums, once asked.
+    /// Whether `KEYWORDS`, `WORDS` and `RANKS` agree with their checksums, once asked.
     keywords_agree: OnceLock<bool>,
     words_agree: OnceLock<bool>,
+    ranks_agree: OnceLock<bool>,
 }
 
 /// Where a section of a bundle lies, for people who look inside.
@@ -106,6 +107,7 @@ impl Bundle {
             pages,
             keywords_agree: OnceLock::new(),
             words_agree: OnceLock::new(),
+            ranks_agree: OnceLock::new(),
         })
     }
 
@@ -175,6 +177,12 @@ impl Bundle {
     pub(crate) fn word_section(&self) -> Result<&[u8], Error> {
         const DAMAGED: Error = corrupt("the word tables do not agree with their checksum");
         self.table(Section::Words, &self.words_agree, DAMAGED)
+    }
+
+    /// The ranker's tables, checked whole at their first use.
+    pub(crate) fn rank_section(&self) -> Result<&[u8], Error> {
+        const DAMAGED: Error = corrupt("the rank tables do not agree with their checksum");
+        self.table(Section::Ranks, &self.ranks_agree, DAMAGED)
     }
 
     fn table(

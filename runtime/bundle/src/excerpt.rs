@@ -1,9 +1,12 @@
 //! The line under a search hit (spec 4): a window of text around the first
 //! match. It decides nothing about which documents match.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::tokens::{lower, lower_char};
+use crate::text::clauses::clauses;
+use crate::text::terms::{Cut, Cutter};
+use crate::text::{lower, lower_char};
 
 /// How many characters the window has at most, from spec 4. The marks of its
 /// two cuts come on top.
@@ -46,6 +49,30 @@ pub(crate) fn excerpt(text: &str, words: &[&str]) -> String {
         .chain(head.kept.into_iter().rev());
     let tail = tail.kept.into_iter().chain(cut(tail.is_cut || !is_whole));
     head.chain(shown.chars()).chain(tail).collect()
+}
+
+/// The text from the sentence or line on that holds the most of what weighs:
+/// the sum over its distinct terms, the first of equals. Nothing where no
+/// sentence holds any.
+pub(crate) fn passage(text: &str, weight: impl Fn(&str) -> f64) -> Option<String> {
+    let mut cutter = Cutter::default();
+    let mut best: Option<(f64, &str)> = None;
+    for clause in clauses(text) {
+        let (mut seen, mut sum) = (HashSet::new(), 0.0);
+        cutter.cut(clause, |cut| {
+            if let Cut::Term(term) = cut
+                && seen.insert(term.to_owned())
+            {
+                sum += weight(term);
+            }
+        });
+        if sum > best.map_or(0.0, |(greatest, _)| greatest) {
+            best = Some((sum, clause));
+        }
+    }
+    let (_, clause) = best?;
+    let start = clause.as_ptr().addr() - text.as_ptr().addr();
+    Some(excerpt(&text[start..], &[]))
 }
 
 /// Where in the text the earliest match lies, the longest of those.
@@ -116,6 +143,34 @@ mod tests {
 
     use super::*;
     use crate::words::query_words;
+
+    #[test]
+    fn the_passage_is_the_sentence_that_weighs_most() {
+        let text = "# Forms\n\nOpen the file. Merge the files of a form, then flatten it. Done.\n- deploy\n";
+        let weight = |term: &str| match term {
+            "merg" | "flatten" => 2.0,
+            "file" => 1.0,
+            "deploi" | "deploy" => 3.0,
+            _ => 0.0,
+        };
+        assert_eq!(
+            passage(text, weight).as_deref(),
+            Some("Merge the files of a form, then flatten it. Done. - deploy")
+        );
+        assert_eq!(passage(text, |_| 0.0), None);
+        assert_eq!(passage("", weight), None);
+        let long = format!(
+            "file {}merge flatten {}",
+            "x. ".repeat(300),
+            "y ".repeat(300)
+        );
+        let found = passage(&long, weight).expect("there");
+        assert!(found.starts_with("merge flatten y y"), "{found}");
+        assert!(
+            found.ends_with('…') && found.chars().count() <= LENGTH + 1,
+            "{found}"
+        );
+    }
 
     fn around(text: &str, query: &str) -> String {
         let words = query_words(query);

@@ -3,10 +3,12 @@
 
 use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
-use crate::excerpt::excerpt;
-use crate::keywords::{self, KeywordMatch, KeywordTable};
+use crate::excerpt::{excerpt, passage};
+use crate::keywords::{self, CalibratedTable, KeywordMatch, KeywordTable};
+use crate::route::Why;
+use crate::settings::{Profile, Settings};
 use crate::skill::Skill;
-use crate::tokens::tokenize;
+use crate::text::tokenize;
 use crate::words::{WordTable, query_words};
 
 /// A skill that matches a request by its declared keywords.
@@ -14,7 +16,9 @@ use crate::words::{WordTable, query_words};
 pub struct Match<'a> {
     /// The skill.
     pub skill: Skill<'a>,
-    /// Matched keywords divided by declared keywords, plus a thousandth of the priority.
+    /// Matched keywords divided by declared keywords, in the calibrated profile
+    /// by the request's distinct terms where those are fewer; plus a thousandth
+    /// of the priority.
     pub score: f64,
     /// The keywords that matched, in the author's order and case.
     pub matched_keywords: Vec<&'a str>,
@@ -40,15 +44,56 @@ pub struct Hit<'a> {
     pub excerpt: String,
 }
 
+/// A skill that comes close to a query of which no skill holds every word.
+#[derive(Debug, Clone)]
+pub struct Close<'a> {
+    /// The skill.
+    pub skill: Skill<'a>,
+    /// What `bm25f/1` scores it, in natural units of rarity.
+    pub score: f64,
+    /// About 160 characters of the passage that holds the most of the query.
+    pub excerpt: String,
+}
+
 impl<'a> Catalog<'a> {
+    /// Skills that share terms with `query`, whatever their dialect, in the
+    /// order of `bm25f/1`; at most `limit` of them, with excerpts. For queries
+    /// that [`Self::search`] finds nothing for.
+    pub fn closest(&self, query: &str, limit: usize) -> Result<Vec<Close<'a>>, Error> {
+        let close = |(skill, score, why): (u32, f64, Why)| {
+            let skill = self.skill(skill)?;
+            let weight = |term: &str| {
+                let held = why.terms.iter().find(|held| held.term == term);
+                held.map_or(0.0, |held| held.score)
+            };
+            let excerpt = passage(&skill.body()?, weight)
+                .or_else(|| passage(skill.description, weight))
+                .unwrap_or_else(|| excerpt(skill.description, &[]));
+            Ok(Close {
+                skill,
+                score,
+                excerpt,
+            })
+        };
+        let best = self.best_and_why(query, limit)?;
+        best.into_iter().map(close).collect()
+    }
+
     /// Skills whose declared keywords match `context` (spec 3 §5), best first,
     /// ties by path; those below the content's `min_score` are left out, and
-    /// priority alone never lets a skill in.
+    /// priority alone never lets a skill in. Which keywords match is for the
+    /// content's [`Profile`] to say.
     pub fn match_keywords(&self, context: &str) -> Result<Vec<Match<'a>>, Error> {
-        let min_score = self.settings()?.min_score;
-        let table = KeywordTable::open(self.bundle.keyword_section()?)?;
+        let Settings {
+            min_score, profile, ..
+        } = self.settings()?;
+        let section = self.bundle.keyword_section()?;
+        let found = match profile {
+            Profile::Spec => KeywordTable::open(section)?.query(&tokenize(context))?,
+            Profile::Calibrated => CalibratedTable::open(section)?.query(context)?,
+        };
         let mut matches = Vec::new();
-        for found in table.query(&tokenize(context))? {
+        for found in found {
             let skill = self.skill(found.skill)?;
             let score = keywords::score(found.matched.len(), found.total, skill.priority);
             if keywords::passes(score, min_score) {

@@ -138,10 +138,15 @@ impl<'a> TableReader<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numbers<'a>(&'a [[u8; 4]]);
 
-impl Numbers<'_> {
+impl<'a> Numbers<'a> {
     /// The number at `index`, if there is one.
     pub(crate) fn get(self, index: usize) -> Option<u32> {
         self.0.get(index).copied().map(u32::from_le_bytes)
+    }
+
+    /// The numbers of a range, as they lie: little-endian.
+    pub(crate) fn slice(self, range: Range<usize>) -> Option<&'a [[u8; 4]]> {
+        self.0.get(range)
     }
 
     /// How many there are.

@@ -8,7 +8,7 @@
 //!  12  must-understand  u32, feature bits
 //!  16  schema           u64, fingerprint of the table layout
 //!  24  file length      u64, exact
-//!  32  content address  SHA-256 over versions, schema, INDEX, KEYWORDS and WORDS;
+//!  32  content address  SHA-256 over versions, schema, INDEX, KEYWORDS, WORDS, RANKS;
 //!                       INDEX holds the SHA-256 of every body and file
 //!  64  section count    u32, then u32 zero
 //!  72  sections         40 bytes each: kind u32, zero u32, offset u64,
@@ -32,7 +32,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89SKB\r\n\x1a\n";
 /// The format this program writes and the only one it reads. A bundle is a
 /// cache of its sources, so a mismatch asks for a new compile, never for a
 /// migration.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Must-understand bits that this program knows; none are defined yet.
 const KNOWN_BITS: u32 = 0;
@@ -58,27 +58,30 @@ pub(crate) enum Section {
     Keywords = 3,
     /// Word tables for spec 4's search.
     Words = 4,
+    /// Postings for the ranker.
+    Ranks = 5,
     /// The Markdown files, raw.
-    Body = 5,
+    Body = 6,
     /// The other files, raw or zstd.
-    Files = 6,
+    Files = 7,
 }
 
 impl Section {
     /// Every section, in the order in which they are written: what is read at
     /// each start comes first.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Pages,
         Self::Index,
         Self::Keywords,
         Self::Words,
+        Self::Ranks,
         Self::Body,
         Self::Files,
     ];
 
     /// How many of them, from the first, are tables and must be in memory. The
     /// others may stay in their file.
-    const TABLES: usize = 4;
+    const TABLES: usize = 5;
 
     /// The name shown by `inspect`.
     pub(crate) const fn name(self) -> &'static str {
@@ -87,6 +90,7 @@ impl Section {
             Self::Index => "INDEX",
             Self::Keywords => "KEYWORDS",
             Self::Words => "WORDS",
+            Self::Ranks => "RANKS",
             Self::Body => "BODY",
             Self::Files => "FILES",
         }
@@ -155,7 +159,7 @@ impl Header {
 
     /// The length of the head and all tables: what must be in memory.
     pub(crate) fn tables_end(&self) -> u64 {
-        self.range(Section::Words).end
+        self.range(Section::Ranks).end
     }
 
     /// Whether this is the xxh3-128 of a section.

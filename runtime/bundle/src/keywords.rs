@@ -16,13 +16,15 @@ use crate::error::{Error, corrupt};
 use crate::flat::{Magic, Numbers, TableReader, partition_point};
 
 mod build;
+mod calibrated;
 mod decision;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use build::build;
-pub use decision::{Decision, decide};
-pub(crate) use decision::{passes, score};
+pub(crate) use calibrated::{CalibratedTable, build as build_calibrated};
+pub use decision::Decision;
+pub(crate) use decision::{decide, passes, score};
 
 /// Below this many characters a word is short: it matches by equality alone.
 pub(crate) const SHORT: usize = 3;
@@ -48,12 +50,9 @@ const NONE: u32 = u32::MAX;
 /// indexed keyword from one of its characters on, if that is not short.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeywordTable<'a> {
-    /// Per skill: how many keywords it declares, repeated ones included.
-    totals: Numbers<'a>,
+    declarations: Declarations<'a>,
     /// Ends in `text`.
     text_ends: Numbers<'a>,
-    /// Ends in `postings`, in pairs.
-    posting_ends: Numbers<'a>,
     /// Per indexed keyword: its parent, or [`NONE`].
     parents: Numbers<'a>,
     /// Ends in the indexed keywords.
@@ -62,9 +61,18 @@ pub(crate) struct KeywordTable<'a> {
     slots: Numbers<'a>,
     /// Pairs of keyword and byte offset in it, in byte order of the suffixes.
     suffixes: Numbers<'a>,
+    text: &'a [u8],
+}
+
+/// Which skills declare which keywords.
+#[derive(Debug, Clone, Copy)]
+struct Declarations<'a> {
+    /// Per skill: how many keywords it declares, repeated ones included.
+    totals: Numbers<'a>,
+    /// Ends in `postings`, in pairs, per keyword.
+    posting_ends: Numbers<'a>,
     /// Pairs of skill and position in its list, ascending per keyword.
     postings: Numbers<'a>,
-    text: &'a [u8],
 }
 
 /// A skill with at least one matched keyword.
@@ -74,7 +82,8 @@ pub(crate) struct KeywordMatch {
     pub(crate) skill: u32,
     /// The matched keywords' positions in the skill's declared list, ascending.
     pub(crate) matched: Vec<u32>,
-    /// How many keywords the skill declares.
+    /// What the matched ones are a share of: how many keywords the skill
+    /// declares, or what the calibrated profile counts instead.
     pub(crate) total: u32,
 }
 
@@ -87,15 +96,20 @@ impl<'a> KeywordTable<'a> {
         let [.., slots, suffixes, postings, text] = counts;
         let after = |n: usize| n.checked_add(1).ok_or(corrupt(WHAT));
         let pairs = |n: usize| n.checked_mul(2).ok_or(corrupt(WHAT));
+        let totals = table.numbers(skills)?;
+        let text_ends = table.numbers(after(keywords)?)?;
+        let posting_ends = table.numbers(after(keywords)?)?;
         let opened = Self {
-            totals: table.numbers(skills)?,
-            text_ends: table.numbers(after(keywords)?)?,
-            posting_ends: table.numbers(after(keywords)?)?,
+            text_ends,
             parents: table.numbers(indexed)?,
             group_ends: table.numbers(after(groups)?)?,
             slots: table.numbers(slots)?,
             suffixes: table.numbers(pairs(suffixes)?)?,
-            postings: table.numbers(pairs(postings)?)?,
+            declarations: Declarations {
+                totals,
+                posting_ends,
+                postings: table.numbers(pairs(postings)?)?,
+            },
             text: table.bytes(text)?,
         };
         table.finish()?;
@@ -104,7 +118,7 @@ impl<'a> KeywordTable<'a> {
     }
 
     /// The skills that any of the tokens matches, by skill. Tokens are what
-    /// [`crate::tokens::tokenize`] gives; repeated ones change nothing.
+    /// [`crate::text::tokenize`] gives; repeated ones change nothing.
     ///
     /// Work grows with the length of the tokens and with the matches, not with
     /// their product, so a request needs no limit of its own: a megabyte of
@@ -124,7 +138,7 @@ impl<'a> KeywordTable<'a> {
                 self.compare_long(token, &mut found)?;
             }
         }
-        self.collect(&found.keywords)
+        self.declarations.collect(&found.keywords)
     }
 
     /// The short keyword that equals the token.
@@ -204,39 +218,6 @@ impl<'a> KeywordTable<'a> {
         Some(())
     }
 
-    /// Keywords to skills.
-    fn collect(&self, keywords: &[usize]) -> Option<Vec<KeywordMatch>> {
-        let mut pairs = Vec::new();
-        for &keyword in keywords {
-            for posting in self.posting_ends.range(keyword)? {
-                pairs.push(self.postings.pair(posting)?);
-            }
-            // Each belongs to one keyword; a table that says otherwise could grow without end.
-            if pairs.len() > self.postings.len() / 2 {
-                return None;
-            }
-        }
-        // Stable, since that merges the keywords' own ascending runs.
-        pairs.sort_by_key(|&(skill, position)| u64::from(skill) << 32 | u64::from(position));
-        pairs
-            .chunk_by(|a, b| a.0 == b.0)
-            .map(|run| self.matched(run))
-            .collect()
-    }
-
-    fn matched(&self, run: &[(u32, u32)]) -> Option<KeywordMatch> {
-        let skill = run.first()?.0;
-        let total = self.totals.get(skill as usize)?;
-        let matched: Vec<u32> = run.iter().map(|(_, position)| *position).collect();
-        let fits =
-            matched.is_sorted_by(|a, b| a < b) && matched.last().is_some_and(|last| *last < total);
-        fits.then_some(KeywordMatch {
-            skill,
-            matched,
-            total,
-        })
-    }
-
     /// The keywords with this head: an empty range where there are none.
     fn group(&self, head: &str) -> Option<Range<usize>> {
         let mask = self.slots.len() - 1;
@@ -270,6 +251,41 @@ impl<'a> KeywordTable<'a> {
 
     fn len(&self) -> usize {
         self.text_ends.len() - 1
+    }
+}
+
+impl Declarations<'_> {
+    /// Keywords to skills.
+    fn collect(&self, keywords: &[usize]) -> Option<Vec<KeywordMatch>> {
+        let mut pairs = Vec::new();
+        for &keyword in keywords {
+            for posting in self.posting_ends.range(keyword)? {
+                pairs.push(self.postings.pair(posting)?);
+            }
+            // Each belongs to one keyword; a table that says otherwise could grow without end.
+            if pairs.len() > self.postings.len() / 2 {
+                return None;
+            }
+        }
+        // Stable, since that merges the keywords' own ascending runs.
+        pairs.sort_by_key(|&(skill, position)| u64::from(skill) << 32 | u64::from(position));
+        pairs
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|run| self.matched(run))
+            .collect()
+    }
+
+    fn matched(&self, run: &[(u32, u32)]) -> Option<KeywordMatch> {
+        let skill = run.first()?.0;
+        let total = self.totals.get(skill as usize)?;
+        let matched: Vec<u32> = run.iter().map(|(_, position)| *position).collect();
+        let fits =
+            matched.is_sorted_by(|a, b| a < b) && matched.last().is_some_and(|last| *last < total);
+        fits.then_some(KeywordMatch {
+            skill,
+            matched,
+            total,
+        })
     }
 }
 
@@ -310,11 +326,11 @@ fn head(word: &str) -> &str {
         .map_or(word, |(end, _)| &word[..end])
 }
 
-/// Where the search for a head begins.
+/// Where the search for a head or term begins.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the mask keeps the low bits, which is all that is asked"
 )]
-fn slot(head: &[u8], mask: usize) -> usize {
-    xxh3_64(head) as usize & mask
+fn slot(key: &[u8], mask: usize) -> usize {
+    xxh3_64(key) as usize & mask
 }

@@ -15,13 +15,15 @@ mod pages;
 mod schema;
 
 mod blobs;
+mod declared;
 mod flat;
 mod keywords;
 mod merge;
 mod mime;
 mod names;
+mod ranker;
 mod roster;
-mod tokens;
+mod text;
 mod words;
 mod write;
 
@@ -30,6 +32,7 @@ mod content;
 mod excerpt;
 mod file;
 mod find;
+mod route;
 mod skill;
 mod verify;
 
@@ -41,13 +44,14 @@ pub use catalog::{Catalog, Root};
 pub use container::{Bundle, SectionInfo, publish};
 pub use error::Error;
 pub use file::{Arg, File};
-pub use find::{Hit, Hits, Match};
-pub use keywords::{Decision, decide};
+pub use find::{Close, Hit, Hits, Match};
+pub use keywords::Decision;
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 pub use roster::{ROSTER_BYTES, Roster};
-pub use settings::Settings;
+pub use route::{Candidate, Route, Why, WhyPair, WhyTerm};
+pub use settings::{Profile, Settings};
 pub use skill::Skill;
 pub use verify::Verified;
 pub use write::write;

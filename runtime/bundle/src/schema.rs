@@ -37,6 +37,9 @@ schema! {
     struct SettingsRow {
         min_score: f64,
         ambiguity_threshold: f64,
+        /// Negative: by the number of skills.
+        min_confidence: f64,
+        min_margin: f64,
         script_max_output_bytes: u64,
         asset_max_bytes: u64,
         asset_inline_max_bytes: u64,
@@ -150,6 +153,8 @@ pub(crate) mod flag {
     pub(crate) const REFRESH: u32 = 1;
     /// Settings: scripts are not forbidden.
     pub(crate) const SCRIPTS: u32 = 1 << 1;
+    /// Settings: keywords are matched by stems.
+    pub(crate) const CALIBRATED: u32 = 1 << 2;
     /// Root: belongs to the user rather than to a project.
     pub(crate) const GLOBAL: u32 = 1;
     /// Skill: written in the tree dialect.

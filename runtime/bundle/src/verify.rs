@@ -6,9 +6,11 @@ use crate::blobs;
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::header::{Section, VERSION};
-use crate::keywords::KeywordTable;
+use crate::keywords::{CalibratedTable, KeywordTable};
+use crate::ranker::RankTable;
 use crate::roster::ROSTER_BYTES;
 use crate::schema::FINGERPRINT;
+use crate::settings::Profile;
 use crate::skill::Skill;
 use crate::words::WordTable;
 
@@ -55,7 +57,12 @@ impl Bundle {
         hash.update(VERSION.to_le_bytes());
         hash.update(FINGERPRINT.to_le_bytes());
         let sizes = self.sections();
-        for section in [Section::Index, Section::Keywords, Section::Words] {
+        for section in [
+            Section::Index,
+            Section::Keywords,
+            Section::Words,
+            Section::Ranks,
+        ] {
             hash.update((section as u32).to_le_bytes());
             hash.update(sizes[section as usize - 1].len.to_le_bytes());
             self.each_chunk(section, |chunk| hash.update(chunk))?;
@@ -78,7 +85,7 @@ impl Bundle {
 
     fn verify_references(&self) -> Result<(usize, usize), Error> {
         let catalog = self.catalog()?;
-        catalog.settings()?;
+        let settings = catalog.settings()?;
         catalog.roots()?;
         catalog.roster(ROSTER_BYTES)?;
         catalog.ranked().try_for_each(|skill| skill.map(|_| ()))?;
@@ -99,8 +106,13 @@ impl Bundle {
                 return Err(corrupt("a skill is not found by its own path or name"));
             }
         }
-        KeywordTable::open(self.keyword_section()?)?;
+        let keywords = self.keyword_section()?;
+        match settings.profile {
+            Profile::Spec => KeywordTable::open(keywords).map(drop)?,
+            Profile::Calibrated => CalibratedTable::open(keywords).map(drop)?,
+        }
         WordTable::open(self.word_section()?, catalog.count())?;
+        RankTable::open(self.rank_section()?, catalog.count())?;
         Ok((catalog.len(), files))
     }
 }
@@ -120,6 +132,7 @@ const fn disagreement(section: Section) -> &'static str {
         Section::Pages => "section PAGES does not agree with its checksum",
         Section::Index => "section INDEX does not agree with its checksum",
         Section::Keywords => "section KEYWORDS does not agree with its checksum",
+        Section::Ranks => "section RANKS does not agree with its checksum",
         Section::Words => "section WORDS does not agree with its checksum",
         Section::Body => "section BODY does not agree with its checksum",
         Section::Files => "section FILES does not agree with its checksum",

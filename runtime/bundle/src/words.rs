@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use crate::error::{Error, corrupt};
 use crate::flat::{Magic, Numbers, TableReader, partition_point};
-use crate::tokens::lower;
+use crate::text::lower;
 
 mod build;
 mod postings;

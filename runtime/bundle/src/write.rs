@@ -9,6 +9,7 @@ use rkyv::rancor;
 use sha2::{Digest, Sha256};
 
 use crate::blobs::Blobs;
+use crate::declared::Declared;
 use crate::error::Error;
 use crate::header::{Section, VERSION, assemble};
 use crate::model::{
@@ -20,8 +21,8 @@ use crate::schema::{
     ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, RootRow, Rows, SettingsRow, SkillRow, Str,
     flag,
 };
-use crate::settings::Settings;
-use crate::{keywords, mime, pages, words};
+use crate::settings::{Profile, Settings};
+use crate::{keywords, mime, pages, ranker, words};
 
 /// Writes `set` as a bundle.
 ///
@@ -34,24 +35,38 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     let index = rkyv::to_bytes::<rancor::Error>(&index)
         .map_err(|error| Error::Invalid(error.to_string()))?
         .to_vec();
+    // The folder dialect has a ranker of its own.
     let keyword_lists: Vec<_> = set
         .skills
         .iter()
-        .map(|skill| skill.keywords.clone())
+        .map(|skill| match skill.dialect {
+            Dialect::Tree => skill.keywords.clone(),
+            Dialect::Folder => Vec::new(),
+        })
         .collect();
-    let keywords = keywords::build(&keyword_lists)?;
+    let keywords = match set.settings.profile {
+        Profile::Spec => keywords::build(&keyword_lists)?,
+        Profile::Calibrated => keywords::build_calibrated(&keyword_lists)?,
+    };
     let words = words::build(
         &set.skills
             .iter()
             .map(document)
             .collect::<Result<Vec<_>, _>>()?,
     )?;
-    let address = content_address([&index, &keywords, &words]);
+    let ranks = ranker::build(
+        &set.skills
+            .iter()
+            .map(ranked)
+            .collect::<Result<Vec<_>, _>>()?,
+    )?;
+    let address = content_address([&index, &keywords, &words, &ranks]);
     let sections = [
         pages::sums(&index),
         index,
         keywords,
         words,
+        ranks,
         writer.blobs.body,
         writer.blobs.files,
     ];
@@ -59,15 +74,18 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
 }
 
 /// INDEX holds the SHA-256 of every body and file, so this names them too.
-fn content_address(sections: [&Vec<u8>; 3]) -> [u8; 32] {
+fn content_address(sections: [&Vec<u8>; 4]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(VERSION.to_le_bytes());
     hash.update(FINGERPRINT.to_le_bytes());
-    for (section, bytes) in [Section::Index, Section::Keywords, Section::Words]
-        .iter()
-        .zip(sections)
-    {
-        hash.update((*section as u32).to_le_bytes());
+    let tables = [
+        Section::Index,
+        Section::Keywords,
+        Section::Words,
+        Section::Ranks,
+    ];
+    for (section, bytes) in tables.into_iter().zip(sections) {
+        hash.update((section as u32).to_le_bytes());
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     }
@@ -81,6 +99,19 @@ fn document(skill: &SkillEntry) -> Result<words::DocText<'_>, Error> {
         name: &skill.name,
         description: &skill.description,
         body: utf8(skill, skill.body.clone())?,
+    })
+}
+
+/// The text that the ranker reads.
+fn ranked(skill: &SkillEntry) -> Result<ranker::Document, Error> {
+    let declared = Declared::of(skill);
+    Ok(ranker::Document {
+        path: skill.path.clone(),
+        name: skill.name.clone(),
+        keywords: declared.keywords,
+        description: format!("{}\n{}", skill.description, declared.when_to_use),
+        body: utf8(skill, skill.body.clone())?.to_owned(),
+        is_tree: skill.dialect == Dialect::Tree,
     })
 }
 
@@ -151,6 +182,8 @@ impl Writer {
         Ok(SettingsRow {
             min_score: settings.min_score,
             ambiguity_threshold: settings.ambiguity_threshold,
+            min_confidence: settings.min_confidence.unwrap_or(-1.0),
+            min_margin: settings.min_margin,
             script_max_output_bytes: settings.script_max_output_bytes,
             asset_max_bytes: settings.asset_max_bytes,
             asset_inline_max_bytes: settings.asset_inline_max_bytes,
@@ -158,7 +191,8 @@ impl Writer {
             refresh_interval_minutes: settings.refresh_interval_minutes,
             script_timeout_seconds: settings.script_timeout_seconds,
             flags: bit(settings.refresh_enabled, flag::REFRESH)
-                | bit(settings.scripts_enabled, flag::SCRIPTS),
+                | bit(settings.scripts_enabled, flag::SCRIPTS)
+                | bit(settings.profile == Profile::Calibrated, flag::CALIBRATED),
             script_extensions: self.string_list(&settings.script_extensions)?,
         })
     }

@@ -21,9 +21,4 @@ impl Sample {
     pub(crate) fn median(&self) -> Duration {
         self.percentile(50)
     }
-
-    /// This median as a multiple of another's.
-    pub(crate) fn ratio(&self, other: &Self) -> f64 {
-        self.median().as_secs_f64() / other.median().as_secs_f64()
-    }
 }

@@ -83,6 +83,80 @@ git       git        folder   Commit and push wit…
     assert_same("list at 50 columns", expected, &said);
 }
 
+/// Blocks where the locale says UTF-8, plain signs where it does not.
+#[test]
+fn a_route_is_drawn_with_bars_and_reasons() {
+    let project = office();
+    for (locale, long, short) in [
+        ("C.UTF-8", "████████████████", "███▌            "),
+        ("C", "################", "###             "),
+    ] {
+        let said = on_terminal(
+            project
+                .command()
+                .env("NO_COLOR", "1")
+                .env("LANG", locale)
+                .args(["route", "push the PDF forms", "--dir", "team"]),
+            64,
+        );
+        let expected = format!(
+            "\
+match: docs/pdf, by bm25f/1: confidence 4.81, needs 1.84; lead 78%, needs 12%
+
+{long}   17.99  docs/pdf
+                    5.17  pdf       name, description, body
+                    5.43  form      name, description
+                    1.04  pdf form  neighbours
+                    6.35  the name  100% of it
+
+{short}    3.92  git
+                    3.92  push  description
+"
+        );
+        assert_same("route at 64 columns", &expected, &said);
+    }
+}
+
+#[test]
+fn a_route_in_a_tree_is_drawn_with_its_keywords() {
+    let project = office();
+    let said = on_terminal(
+        project.command().env("NO_COLOR", "1").args([
+            "route",
+            "react login",
+            "--dir",
+            "tree",
+            "-n",
+            "2",
+        ]),
+        48,
+    );
+    let expected = "\
+match: ui/react/auth, by keywords: score 0.505, needs 0.2; lead 0.172, needs 0.1
+
+############   0.505  ui/react/auth
+               0.500  2 of 4 keywords  react, l…
+               0.005  priority 5
+
+########       0.333  ui/react/_index
+               0.333  1 of 3 keywords  react
+";
+    assert_same("route at 48 columns", expected, &said);
+}
+
+#[test]
+fn a_request_is_not_obeyed_either() {
+    let project = office();
+    let mut command = project.command();
+    let request = "push\u{1b}[31m \u{202e}with\u{7} care";
+    command
+        .env("NO_COLOR", "1")
+        .args(["route", request, "--dir", "team"]);
+    let said = on_terminal(&mut command, 80);
+    let obeyed = |c: &char| (c.is_control() && *c != '\n') || *c == '\u{202e}';
+    assert_eq!(said.chars().find(obeyed), None, "{said}");
+}
+
 #[test]
 fn colours_are_for_terminals_and_can_be_refused() {
     let project = office();
@@ -115,11 +189,16 @@ fn colours_are_for_terminals_and_can_be_refused() {
 #[test]
 fn a_terminal_obeys_nothing_that_a_skill_says() {
     let project = office();
+    project.file(
+        "odd/loud.md",
+        "---\ndescription: Loud\nkeywords: [\"red\\e[31m\", red]\n---\nBody\n",
+    );
     let asked = [
         &["list"][..],
         &["show", "red"],
         &["show", "red", "--raw"],
         &["search", "red"],
+        &["route", "red"],
         &["inspect"],
         &["inspect", "red"],
     ];

@@ -7,13 +7,27 @@ use skillbundle_format::{Bundle, Error};
 
 use crate::project::{Project, bytes_of, fixture, updating};
 
-/// A bundle of the fixture tree, written when format 1 was settled. It is only
+/// A bundle of the fixture tree, written when format 2 was settled. It is only
 /// ever replaced together with a new version in the header.
-const FIRST: &str = "bundles/v1.skb";
+const PRESENT: &str = "bundles/v2.skb";
+
+/// The same, of the format before.
+const PAST: &str = "bundles/v1.skb";
+
+#[test]
+fn a_bundle_of_an_older_format_is_refused_with_both_versions_and_the_way_out() {
+    let error = Bundle::open(&fixture(PAST))
+        .map(|_| ())
+        .expect_err("too old");
+    let text = error.to_string();
+    for part in ["format 1", "format 2", MENDS] {
+        assert!(text.contains(part), "no {part:?} in: {text}");
+    }
+}
 
 #[test]
 fn a_committed_bundle_still_opens() {
-    let path = fixture(FIRST);
+    let path = fixture(PRESENT);
     if updating() && !path.exists() {
         let project = Project::from_fixture("tree");
         fs::write(&path, bytes_of(&project.compile(&["."]))).expect("the fixture is written");
@@ -47,6 +61,19 @@ fn a_committed_bundle_still_opens() {
     );
 }
 
+/// The bytes do not depend on the machine, the build or the day: those of the
+/// committed bundle come out again. (`cargo test --release --test suite
+/// fixture` asks the optimised build.)
+#[test]
+fn the_fixture_tree_compiles_to_the_committed_bytes() {
+    let project = Project::from_fixture("tree");
+    let bytes = bytes_of(&project.compile(&["."]));
+    let committed = fs::read(fixture(PRESENT)).expect("the fixture is there");
+    assert_eq!(bytes.len(), committed.len());
+    let differs = bytes.iter().zip(&committed).position(|(a, b)| a != b);
+    assert_eq!(differs, None, "the first byte that differs");
+}
+
 /// A bundle with one field of its head overwritten. Compatibility is checked
 /// before the checksum, so that an old program can say what it met.
 fn head_changed(at: usize, value: &[u8]) -> Error {
@@ -73,14 +100,14 @@ fn a_newer_format_is_refused_with_both_versions_and_the_way_out() {
             error,
             Error::Version {
                 found: 7,
-                supported: 1,
+                supported: 2,
                 ..
             }
         ),
         "{error:?}"
     );
     let text = error.to_string();
-    for part in ["format 7", "format 1", MENDS] {
+    for part in ["format 7", "format 2", MENDS] {
         assert!(text.contains(part), "no {part:?} in: {text}");
     }
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use skillbundle_format::{
-    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, Settings, SkillEntry, SkillSet,
+    ArgEntry, Dialect, Execution, FileEntry, Profile, Role, RootEntry, Scope, Settings, SkillEntry,
+    SkillSet,
 };
 
 /// Text of any script, with line ends, tabs and combining marks; never NUL.
@@ -176,6 +177,9 @@ fn settings() -> impl Strategy<Value = Settings> {
                 min_score,
                 max_results,
                 ambiguity_threshold,
+                min_confidence: flag.then_some(min_score * 4.0),
+                min_margin: ambiguity_threshold / 2.0,
+                profile: Profile::ALL[usize::from(flag)],
                 refresh_enabled: flag,
                 refresh_interval_minutes: max_results * 7,
                 scripts_enabled: !flag,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{INDEXED_MAX, MAGIC, NONE, SHORT, head, is_short, slot};
 use crate::error::Error;
 use crate::flat::TableWriter;
-use crate::tokens::lower;
+use crate::text::lower;
 
 /// A keyword and where it is declared: skill, position in its list.
 type Declared = (String, Vec<(u32, u32)>);
@@ -19,7 +19,7 @@ pub(crate) fn build(keywords_per_skill: &[Vec<String>]) -> Result<Vec<u8>, Error
         .map(|(keyword, _)| keyword.as_str())
         .collect();
     let groups: Vec<&[&str]> = indexed.chunk_by(|a, b| head(a) == head(b)).collect();
-    let slots = slots(&groups);
+    let slots = slots(groups.iter().map(|group| head(group[0])));
     let suffixes = suffixes(&indexed);
     let text: usize = keywords.iter().map(|(keyword, _)| keyword.len()).sum();
     let postings: usize = keywords.iter().map(|(_, postings)| postings.len()).sum();
@@ -97,13 +97,13 @@ fn parents(keywords: &[&str]) -> Vec<u32> {
     parents
 }
 
-/// The groups' numbers, each at or after where its head's hash points, half
+/// The numbers of the keys, each at or after where its key's hash points, half
 /// of the slots or more left free.
-fn slots(groups: &[&[&str]]) -> Vec<u32> {
-    let len = (2 * groups.len()).next_power_of_two();
+pub(super) fn slots<'k>(keys: impl ExactSizeIterator<Item = &'k str>) -> Vec<u32> {
+    let len = (2 * keys.len()).next_power_of_two();
     let mut slots = vec![NONE; len];
-    for (number, group) in (0..).zip(groups) {
-        let mut at = slot(head(group[0]).as_bytes(), len - 1);
+    for (number, key) in (0..).zip(keys) {
+        let mut at = slot(key.as_bytes(), len - 1);
         while slots[at] != NONE {
             at = (at + 1) % len;
         }

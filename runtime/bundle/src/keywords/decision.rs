@@ -43,13 +43,13 @@ pub(crate) fn passes(score: f64, min_score: f64) -> bool {
 /// Decides from the scores that count, best first.
 ///
 /// A gap equal to the threshold is wide enough, and a threshold of 0 never
-/// finds anything ambiguous. At least one candidate is named, even if the
-/// settings say 0: an ambiguity of none would tell the caller nothing.
-pub fn decide(scores: &[f64], ambiguity_threshold: f64, max_results: u32) -> Decision {
+/// finds anything ambiguous. At least two candidates are named, even if the
+/// settings say fewer: one alone would be no choice.
+pub(crate) fn decide(scores: &[f64], ambiguity_threshold: f64, max_results: u32) -> Decision {
     match scores {
         [] => Decision::NoMatch,
         [best, second, ..] if best - second + SAME < ambiguity_threshold => {
-            let most = usize::try_from(max_results).unwrap_or(usize::MAX).max(1);
+            let most = usize::try_from(max_results).unwrap_or(usize::MAX).max(2);
             Decision::Ambiguous(scores.len().min(most))
         }
         _ => Decision::Match,
@@ -84,8 +84,8 @@ mod tests {
             // Ties, and how many are named.
             (&[0.5, 0.5, 0.5, 0.5], 0.1, 3, Ambiguous(3)),
             (&[0.5, 0.5, 0.5, 0.5], 0.1, 10, Ambiguous(4)),
-            (&[0.5, 0.5], 0.1, 1, Ambiguous(1)),
-            (&[0.5, 0.5], 0.1, 0, Ambiguous(1)),
+            (&[0.5, 0.5], 0.1, 1, Ambiguous(2)),
+            (&[0.5, 0.5], 0.1, 0, Ambiguous(2)),
             (&[0.5, 0.5], 0.0, 3, Match),
             (&[1.0, 0.0], 1.0, 3, Match),
         ];

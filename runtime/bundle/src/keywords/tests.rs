@@ -6,7 +6,7 @@ use proptest::sample::Index;
 
 use super::*;
 use crate::flat::tests::damaged;
-use crate::tokens::{lower, tokenize};
+use crate::text::{lower, tokenize};
 
 /// Spec 3 §5.2 word by word, with the decision on short words.
 fn naive_matches(token: &str, keyword: &str) -> bool {

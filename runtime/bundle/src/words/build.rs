@@ -10,7 +10,7 @@ use super::postings::{compact, put_gap};
 use super::{MAGIC, SEPARATOR};
 use crate::error::Error;
 use crate::flat::TableWriter;
-use crate::tokens::lower_into;
+use crate::text::lower_into;
 
 /// What is searched of one skill. The parts stand on lines of their own.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,9 @@
-//! `get_skill` (spec 3 §8.1): the skill whose keywords fit a task, with its
-//! inherited text, or the candidates where several fit about as well.
+//! `get_skill` (spec 3 §8.1): the skill that fits a task, with its inherited
+//! text, or the candidates where several fit about as well. Which fits is
+//! `Catalog::route`'s answer.
 
 use serde_json::{Value, json};
-use skillbundle_format::{Error, File, Match, Role, Skill};
+use skillbundle_format::{Candidate, Decision, Error, File, Role, Route, Skill, Why};
 
 use super::Asked;
 use super::reply::{Refusal, Reply};
@@ -31,6 +32,9 @@ pub(crate) const OUTPUT: &str = r#"{
     "ambiguous": { "type": "boolean" },
     "candidates": { "type": "array", "items": { "type": "object" } },
     "no_match": { "type": "boolean" },
+    "ranker": { "type": "string", "description": "keywords, or bm25f/1" },
+    "why": { "type": "object", "description": "Terms, neighbours and name that the request and the skill share, with what each adds" },
+    "routing": { "type": "object", "description": "The request's terms, and the confidence and lead that decided" },
     "message": { "type": "string" },
     "error": { "type": "string" }
   }
@@ -39,36 +43,73 @@ pub(crate) const OUTPUT: &str = r#"{
 pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let context = asked.arguments.only(&["context"])?.text("context")?;
     let catalog = asked.generation.catalog()?;
-    let settings = catalog.settings()?;
-    let matches = catalog.match_keywords(context)?;
-    let answer = match matches.as_slice() {
-        [] => json!({ "no_match": true, "message": "No skill matches the given context." }),
-        [first, second, ..] if first.score - second.score < settings.ambiguity_threshold => {
-            // Two at least: one alone would be no choice.
-            let named = usize::try_from(settings.max_results)
-                .unwrap_or(usize::MAX)
-                .max(2);
-            json!({
-                "ambiguous": true,
-                "candidates": matches.iter().take(named).map(candidate).collect::<Vec<_>>(),
-                "message": "Multiple skills match. Specify your need or pick a skill_path.",
-            })
-        }
-        [best, ..] => resolved(best)?,
+    let route = catalog.route(context, 0)?;
+    let mut answer = match (route.decision, route.candidates.as_slice()) {
+        (Decision::Match, [best, ..]) => resolved(best)?,
+        (Decision::Ambiguous(count), candidates) => json!({
+            "ambiguous": true,
+            "candidates": candidates.iter().take(count).map(candidate).collect::<Vec<_>>(),
+            "message": "Multiple skills match. Specify your need or pick a skill_path.",
+        }),
+        _ => json!({ "no_match": true, "message": "No skill matches the given context." }),
     };
+    answer["ranker"] = json!(route.ranker);
+    if route.ranker != "keywords" {
+        answer["routing"] = routing(&route);
+    }
     Ok(Reply::json(answer))
 }
 
-fn candidate(found: &Match<'_>) -> Value {
+/// How the request was understood, and what `bm25f/1` decided by.
+fn routing(route: &Route<'_>) -> Value {
     json!({
+        "terms": route.terms,
+        "confidence": rounded(route.confidence),
+        "min_confidence": rounded(route.min_confidence),
+        "margin": rounded(route.margin),
+        "min_margin": rounded(route.min_margin),
+    })
+}
+
+fn candidate(found: &Candidate<'_>) -> Value {
+    let candidate = json!({
         "skill_path": found.skill.path,
         "score": rounded(found.score),
         "description": found.skill.description,
         "matched_keywords": found.matched_keywords,
+        "ranker": found.ranker,
+    });
+    with_reasons(candidate, found)
+}
+
+/// An answer of `bm25f/1` says why; the matched keywords are why of the other.
+fn with_reasons(mut answer: Value, found: &Candidate<'_>) -> Value {
+    if found.why != Why::default() {
+        answer["why"] = why(&found.why);
+    }
+    answer
+}
+
+/// What a candidate has in common with the request.
+fn why(why: &Why) -> Value {
+    let terms = why
+        .terms
+        .iter()
+        .map(|it| json!({ "term": it.term, "score": rounded(it.score), "fields": it.fields }));
+    let pairs = why
+        .pairs
+        .iter()
+        .map(|it| json!({ "terms": it.terms, "score": rounded(it.score) }));
+    json!({
+        "terms": terms.collect::<Vec<_>>(),
+        "pairs": pairs.collect::<Vec<_>>(),
+        "name_share": rounded(why.name_share),
+        "name_score": rounded(why.name_score),
+        "named": why.named,
     })
 }
 
-fn resolved(found: &Match<'_>) -> Result<Value, Error> {
+fn resolved(found: &Candidate<'_>) -> Result<Value, Error> {
     let skill = &found.skill;
     let own = skill.files()?;
     let inherited = if skill.inherit {
@@ -87,7 +128,7 @@ fn resolved(found: &Match<'_>) -> Result<Value, Error> {
             .filter_map(|(file, from)| pick(file, Some(from)))
             .collect::<Result<Vec<_>, _>>()
     };
-    Ok(json!({
+    let answer = json!({
         "skill_path": skill.path,
         "score": rounded(found.score),
         "matched_keywords": found.matched_keywords,
@@ -96,7 +137,8 @@ fn resolved(found: &Match<'_>) -> Result<Value, Error> {
         "scripts": own(script)?,
         "inherited_assets": inherited(asset)?,
         "inherited_scripts": inherited(script)?,
-    }))
+    });
+    Ok(with_reasons(answer, found))
 }
 
 type Pick = fn(&File<'_>, Option<&Skill<'_>>) -> Option<Result<Value, Error>>;

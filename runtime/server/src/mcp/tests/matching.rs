@@ -19,7 +19,8 @@ fn get_skill_gives_the_best_match_with_its_files() {
             "assets",
             "scripts",
             "inherited_assets",
-            "inherited_scripts"
+            "inherited_scripts",
+            "ranker"
         ]
     );
     assert_eq!(
@@ -69,7 +70,10 @@ fn get_skill_names_candidates_when_they_are_close() {
     let mut skills = spec_tree();
     let result = client(skills.clone()).call("get_skill", json!({ "context": "auth" }));
     let answer = data(&result);
-    assert_eq!(keys(&answer), ["ambiguous", "candidates", "message"]);
+    assert_eq!(
+        keys(&answer),
+        ["ambiguous", "candidates", "message", "ranker"]
+    );
     assert_eq!(
         answer["message"],
         "Multiple skills match. Specify your need or pick a skill_path."
@@ -77,8 +81,8 @@ fn get_skill_names_candidates_when_they_are_close() {
     assert_eq!(
         answer["candidates"],
         json!([
-            { "skill_path": "api/auth", "score": 0.25, "description": "API authentication with JWT middleware", "matched_keywords": ["auth"] },
-            { "skill_path": "ui/react/auth", "score": 0.25, "description": "React authentication components and patterns", "matched_keywords": ["auth"] },
+            { "skill_path": "api/auth", "score": 0.25, "description": "API authentication with JWT middleware", "matched_keywords": ["auth"], "ranker": "keywords" },
+            { "skill_path": "ui/react/auth", "score": 0.25, "description": "React authentication components and patterns", "matched_keywords": ["auth"], "ranker": "keywords" },
         ])
     );
     // The thresholds are the content's; priority is a thousandth a step.
@@ -93,7 +97,47 @@ fn get_skill_names_candidates_when_they_are_close() {
     let answer = data(&client(skills).call("get_skill", json!({ "context": "auth" })));
     assert_eq!(
         answer,
-        json!({ "no_match": true, "message": "No skill matches the given context." })
+        json!({ "no_match": true, "message": "No skill matches the given context.", "ranker": "keywords" })
+    );
+}
+
+#[test]
+fn get_skill_says_why_a_skill_of_the_folder_dialect_fits() {
+    let mut client = client(spec_folders());
+    let context = "Design a Postgres schema with the right indexes";
+    let answer = data(&client.call("get_skill", json!({ "context": context })));
+    assert_eq!(
+        (&answer["skill_path"], &answer["ranker"]),
+        (&json!("postgres"), &json!("bm25f/1")),
+        "{answer}"
+    );
+    let why = &answer["why"];
+    let name = json!(["name"]);
+    let terms = why["terms"].as_array().unwrap();
+    let term = terms.iter().find(|term| term["term"] == "postgr").unwrap();
+    assert!(term["score"].as_f64().unwrap() > 0.0);
+    assert_eq!(term["fields"][0], name[0], "{term}");
+    assert_eq!(
+        (&why["name_share"], &why["named"]),
+        (&json!(1.0), &json!(false))
+    );
+    let parts = terms
+        .iter()
+        .chain(why["pairs"].as_array().unwrap())
+        .map(|part| part["score"].as_f64().unwrap());
+    let sum = parts.sum::<f64>() + why["name_score"].as_f64().unwrap();
+    // Each part is rounded to six decimals.
+    assert!(
+        (sum - answer["score"].as_f64().unwrap()).abs() < 1e-4,
+        "{answer}"
+    );
+    let routing = &answer["routing"];
+    assert!(routing["confidence"].as_f64() >= routing["min_confidence"].as_f64());
+    assert!(routing["margin"].as_f64() >= routing["min_margin"].as_f64());
+    let nothing = data(&client.call("get_skill", json!({ "context": "what a lovely day" })));
+    assert_eq!(
+        (&nothing["no_match"], &nothing["ranker"]),
+        (&json!(true), &json!("bm25f/1"))
     );
 }
 
@@ -112,10 +156,10 @@ fn candidates_are_as_many_as_the_content_allows() {
 #[test]
 fn an_empty_library_matches_nothing() {
     let mut client = client(set(Vec::new()));
-    let no_match = json!({ "no_match": true, "message": "No skill matches the given context." });
+    let answer = data(&client.call("get_skill", json!({ "context": "anything" })));
     assert_eq!(
-        data(&client.call("get_skill", json!({ "context": "anything" }))),
-        no_match
+        (&answer["no_match"], &answer["message"]),
+        (&json!(true), &json!("No skill matches the given context."))
     );
     assert_eq!(
         client.call("skills_list", json!({}))["structuredContent"],

@@ -56,7 +56,10 @@ fn skills_search_wants_every_word_and_counts_beyond_its_limit() {
     let mut client = client(skills);
     let result = client.call("skills_search", json!({ "query": "GREEN boiling" }));
     let answer = &result["structuredContent"];
-    assert_eq!(keys(answer), ["query", "limit", "total", "results"]);
+    assert_eq!(
+        keys(answer),
+        ["query", "limit", "total", "match", "results"]
+    );
     assert_eq!(
         (&answer["query"], &answer["limit"], &answer["total"]),
         (&json!("GREEN boiling"), &json!(10), &json!(30))
@@ -87,4 +90,37 @@ fn skills_search_wants_every_word_and_counts_beyond_its_limit() {
         0
     );
     assert_eq!(client.call("skills_search", json!({ "query": "tea", "limit": 25 }))["structuredContent"]["results"].as_array().unwrap().len(), 25);
+}
+
+#[test]
+fn where_no_skill_holds_every_word_the_closest_are_named_as_such() {
+    let mut client = client(spec_folders());
+    let query = "which indexes does a slow postgres query want, zzzz?";
+    let result = client.call("skills_search", json!({ "query": query }));
+    let answer = &result["structuredContent"];
+    assert_eq!(
+        (&answer["match"], &answer["total"]),
+        (&json!("ranked"), &json!(0)),
+        "{answer}"
+    );
+    assert_eq!(answer["results"][0]["meta"]["name"], "postgres");
+    assert!(answer["results"][0]["score"].as_f64().unwrap() > 0.0);
+    assert!(
+        text(&result).contains("no skill holds every word, the closest are\n- postgres: "),
+        "{}",
+        text(&result)
+    );
+    let limited = client.call("skills_search", json!({ "query": query, "limit": 1 }));
+    assert_eq!(
+        limited["structuredContent"]["results"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    // All words found: as the specification says. None known: nothing.
+    for (query, how) in [("postgres", "all"), ("zzzz qqqq", "all")] {
+        let answer = client.call("skills_search", json!({ "query": query }));
+        assert_eq!(answer["structuredContent"]["match"], how, "{query}");
+    }
 }

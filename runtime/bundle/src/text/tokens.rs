@@ -1,53 +1,12 @@
-//! How text is lower-cased and how a request is cut into tokens (spec 3 §5.1).
-//! Used when compiling and when asking, so that both sides agree. It scores
-//! nothing: [`crate::keywords`] and [`crate::words`] do.
+//! How a request is cut into tokens for keyword matching (spec 3 §5.1). It
+//! scores nothing: [`crate::keywords`] does.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
-mod marks;
-mod stop_words;
-
-use marks::is_mark;
-use stop_words::{AFTER_APOSTROPHE, BEFORE_APOSTROPHE, POSSESSIVE, STOP_WORDS};
-
-/// Lower-cases one character at a time, so that the lower case of a part is a
-/// part of the lower case of the whole.
-///
-/// This is Unicode's simple rule without context, and one fold on top: the
-/// Greek final sigma becomes the plain one. [`str::to_lowercase`] chooses
-/// between the two by what follows, which would hide `ΟΔΟΣ` from a reader who
-/// looks for `οδοσ` inside a longer word. Forms are not normalised: `é` in one
-/// code point and `é` in two stay different, here as in the specs.
-pub(crate) fn lower(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    lower_into(text, &mut out);
-    out
-}
-
-/// [`lower`], appended to a buffer that callers reuse.
-pub(crate) fn lower_into(text: &str, out: &mut String) {
-    let mut rest = text;
-    loop {
-        let ascii = rest
-            .bytes()
-            .position(|b| !b.is_ascii())
-            .unwrap_or(rest.len());
-        let (head, tail) = rest.split_at(ascii);
-        let start = out.len();
-        out.push_str(head);
-        out[start..].make_ascii_lowercase();
-        let mut chars = tail.chars();
-        let Some(c) = chars.next() else { return };
-        out.extend(lower_char(c));
-        rest = chars.as_str();
-    }
-}
-
-/// What [`lower`] makes of one character: one to three characters.
-pub(crate) fn lower_char(c: char) -> impl Iterator<Item = char> {
-    let c = if c == 'ς' { 'σ' } else { c };
-    c.to_lowercase()
-}
+use super::lower;
+use super::marks::is_mark;
+use super::stop_words::{AFTER_APOSTROPHE, BEFORE_APOSTROPHE, POSSESSIVE, STOP_WORDS};
 
 /// Cuts a request into tokens: lower-cased, without punctuation, without stop
 /// words, each once, in order.
@@ -74,7 +33,7 @@ pub(crate) fn tokenize(request: &str) -> Vec<String> {
 }
 
 /// The pieces between apostrophes, less those that only glue words together.
-fn without_elisions(word: &str) -> impl Iterator<Item = &str> {
+pub(super) fn without_elisions(word: &str) -> impl Iterator<Item = &str> {
     let mut before = "";
     let mut pieces = word.split(is_apostrophe).peekable();
     std::iter::from_fn(move || {
@@ -103,7 +62,7 @@ fn is_kept(c: char) -> bool {
 }
 
 /// The typewriter's, the typographer's and the full-width one.
-fn is_apostrophe(c: char) -> bool {
+pub(super) fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '\u{ff07}')
 }
 
@@ -121,9 +80,22 @@ fn is_stop_word(token: &str) -> bool {
     has(STOP_WORDS, token)
 }
 
-/// Whether a sorted table holds the word.
-fn has(table: &[&str], word: &str) -> bool {
-    table.binary_search(&word).is_ok()
+/// Whether a sorted table of lower-case words holds the word, whatever the case
+/// of its ASCII letters.
+pub(super) fn has(table: &[&str], word: &str) -> bool {
+    let lower = |byte: u8| byte.to_ascii_lowercase();
+    let Some(first) = word.bytes().next().map(lower) else {
+        return false;
+    };
+    // Most words differ in the first letter, which needs no loop to tell.
+    let compared = |entry: &&str| {
+        let (initial, rest) = entry.as_bytes().split_first()?;
+        let by_rest = || rest.iter().copied().cmp(word.bytes().skip(1).map(lower));
+        Some(initial.cmp(&first).then_with(by_rest))
+    };
+    table
+        .binary_search_by(|entry| compared(entry).unwrap_or(Ordering::Less))
+        .is_ok()
 }
 
 #[cfg(test)]
@@ -188,32 +160,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn lower_case_differs_from_the_standard_one_by_the_final_sigma_alone() {
-        for c in (char::MIN..=char::MAX).filter(|c| *c != 'ς') {
-            assert_eq!(lower(&c.to_string()), c.to_lowercase().to_string());
-        }
-        assert_eq!(lower("ΟΔΟΣ οδος"), "οδοσ οδοσ");
-        assert_eq!(lower("İSTANBUL"), "i\u{307}stanbul");
-    }
-
-    #[test]
-    fn lower_case_never_makes_or_loses_white_space() {
-        for c in char::MIN..=char::MAX {
-            assert_eq!(
-                c.is_whitespace(),
-                lower_char(c).any(char::is_whitespace),
-                "{c:?}"
-            );
-        }
-    }
-
     proptest! {
-        #[test]
-        fn lower_case_of_the_parts_is_the_lower_case_of_the_whole(a in "\\PC*", b in "\\PC*") {
-            prop_assert_eq!(lower(&format!("{a}{b}")), lower(&a) + &lower(&b));
-        }
-
         #[test]
         fn tokens_are_clean_and_survive_another_pass(request in "[\\PC\\s'’-]{0,60}") {
             let tokens = tokenize(&request);

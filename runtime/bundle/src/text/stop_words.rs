@@ -28,6 +28,15 @@ pub(super) const STOP_WORDS: &[&str] = &[
     "été", "êtes", "être",
 ];
 
+/// Dropped by the ranker as well: words of requests that tell no skill from
+/// another, and those of [`STOP_WORDS`] that lose an accent before they are
+/// compared. Spec 3's tokens keep them.
+#[rustfmt::skip]
+pub(super) const TERM_STOP_WORDS: &[&str] = &[
+    "etaient", "etait", "ete", "etes", "etre", "get", "got", "let", "like", "meme", "one",
+    "thing", "things", "tres", "us", "way",
+];
+
 /// Dropped right before an apostrophe and more letters: the French elisions,
 /// and the verbs of English negations (`don't`, `isn't`).
 #[rustfmt::skip]
@@ -50,7 +59,12 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_hold_each_word_once() {
-        for table in [STOP_WORDS, BEFORE_APOSTROPHE, AFTER_APOSTROPHE] {
+        for table in [
+            STOP_WORDS,
+            TERM_STOP_WORDS,
+            BEFORE_APOSTROPHE,
+            AFTER_APOSTROPHE,
+        ] {
             assert!(table.is_sorted_by(|a, b| a < b), "{table:?}");
         }
     }

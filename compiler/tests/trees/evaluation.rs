@@ -1,0 +1,286 @@
+//! Evaluation: every shape in which authors write requests down, what an
+//! answer counts for, and what is said about files that cannot be read.
+
+use skillbundle_compiler::{Evaluation, Outcome, Tally, evaluate};
+use skillbundle_format::{Bundle, write};
+
+use crate::kit::{Tree, page};
+
+const PDF: &str =
+    "---\nname: pdf\ndescription: Merge, split and fill in PDF documents and forms\n---\n# PDF\n";
+const GIT: &str = "---\nname: git\ndescription: Commit, rebase and push branches with version control\n---\n# Git\n";
+
+/// Two skills that no request confuses, and these files.
+fn tree(files: &[(&str, &str)]) -> Tree {
+    let tree = Tree::with(&[("s/docs/pdf/SKILL.md", PDF), ("s/git/SKILL.md", GIT)]);
+    for (path, text) in files {
+        tree.file(path, text);
+    }
+    tree
+}
+
+fn evaluated(tree: &Tree) -> Evaluation {
+    let compiled = tree.compile(&["s"]);
+    let bytes = write(&compiled.set).expect("the set can be written");
+    let bundle = Bundle::from_bytes(&bytes).expect("the bundle opens");
+    evaluate(&tree.roots(&["s"]), &compiled, &bundle).expect("the bundle is whole")
+}
+
+/// `line severity code` of every finding.
+fn findings(evaluation: &Evaluation) -> Vec<String> {
+    let findings = evaluation.report.diagnostics().iter();
+    let line = |line: Option<usize>| line.map_or_else(|| "-".to_owned(), |it| it.to_string());
+    findings
+        .map(|it| {
+            format!(
+                "{} {} {}",
+                line(it.span.map(|at| at.line)),
+                it.severity,
+                it.code
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn every_shape_is_read_for_the_skill_that_it_belongs_to() {
+    const MERGE: &str = "\"merge two pdf documents\"";
+    const REBASE: &str = "\"rebase and push my branches\"";
+    let cases: &[(&str, &str, String)] = &[
+        ("skill-creator", "s/docs/pdf/evals/evals.json",
+            format!("{{\"skill_name\": \"pdf\", \"evals\": [{{\"id\": 1, \"prompt\": {MERGE}, \"files\": []}},
+                {{\"prompt\": {REBASE}, \"should_trigger\": false}}]}}")),
+        ("by name", "s/evals/evals.json",
+            format!("{{\"skill_name\": \"PDF\", \"evals\": [{{\"prompt\": {MERGE}}}, {{\"prompt\": {REBASE}, \"should_trigger\": false}}]}}")),
+        ("a bare list", "s/docs/pdf/evals.json",
+            format!("[{MERGE}, {{\"query\": {REBASE}, \"should_trigger\": false}}]")),
+        ("trigger-eval", "s/docs/pdf/trigger-eval.json",
+            format!("[{{\"query\": {MERGE}, \"should_trigger\": true}}, {{\"query\": {REBASE}, \"should_trigger\": false}}]")),
+        ("trigger_evals, nested", "s/docs/pdf/a/b/Trigger_Evals.json",
+            format!("{{\"queries\": [{{\"q\": {MERGE}, \"should_trigger\": true}}, {{\"q\": {REBASE}, \"should_trigger\": false}}]}}")),
+        ("two lists", "s/docs/pdf/trigger-eval.json",
+            format!("{{\"should_trigger\": [{MERGE}], \"should_not_trigger\": [{REBASE}]}}")),
+        ("routing by path", "s/routing.json",
+            format!("[{{\"request\": {MERGE}, \"expect\": \"docs/pdf\"}}, {{\"query\": {REBASE}, \"not\": \"docs/pdf\"}}]")),
+        ("routing by name", "s/git/routing.json",
+            format!("[{{\"prompt\": {MERGE}, \"skill\": \"pdf\"}}, {{\"q\": {REBASE}, \"not\": [\"pdf\"]}}]")),
+        ("routing by file, after a byte order mark", "s/routing.json",
+            format!("\u{feff}[{{\"q\": {MERGE}, \"expect\": \"./docs/pdf/SKILL.md\"}}, {{\"q\": {REBASE}, \"not\": [\"pdf\"]}}]")),
+        ("routing from its folder", "s/docs/routing.json",
+            format!("{{\"requests\": [{{\"q\": {MERGE}, \"expect\": [\"pdf/SKILL.md\"]}}, {{\"q\": {REBASE}, \"not\": \"pdf\"}}]}}")),
+        ("triggers", "s/docs/pdf/SKILL.md",
+            format!("---\nname: pdf\ndescription: Merge, split and fill in PDF documents and forms\n\
+                triggers:\n  positive: [{MERGE}]\n  negative: [{REBASE}]\n---\n# PDF\n")),
+    ];
+    for (name, path, text) in cases {
+        let found = evaluated(&tree(&[(path, text)]));
+        assert_eq!(findings(&found), Vec::<String>::new(), "{name}");
+        let expected = Tally {
+            positives: 1,
+            hits: 1,
+            negatives: 1,
+            ..Tally::default()
+        };
+        assert_eq!(found.totals, expected, "{name}");
+        assert_eq!(found.skills["docs/pdf"].hits, 1, "{name}");
+        assert_eq!(found.files.len(), 1, "{name}");
+        assert!(found.failures.is_empty(), "{name}: {:?}", found.failures);
+    }
+}
+
+#[test]
+fn a_request_for_no_skill_and_a_list_of_right_skills() {
+    let found = evaluated(&tree(&[(
+        "s/routing.json",
+        "[{\"q\": \"what is for dinner\", \"expect\": null}, {\"q\": \"good morning\", \"expect\": []},
+          {\"q\": \"split my pdf\", \"expect\": null},
+          {\"q\": \"push my commit\", \"expect\": [\"pdf\", \"git\"]}]",
+    )]));
+    assert_eq!(
+        (found.totals.negatives, found.totals.false_triggers),
+        (3, 1)
+    );
+    assert_eq!(found.skills["docs/pdf"].false_triggers, 1);
+    assert_eq!(found.skills["git"].hits, 1, "the one that was found counts");
+    let [failure] = &found.failures[..] else {
+        panic!("{:?}", found.failures)
+    };
+    assert_eq!(
+        (failure.outcome, failure.line),
+        (Outcome::FalseTrigger, Some(2))
+    );
+    assert_eq!(failure.answered, ["docs/pdf"]);
+}
+
+#[test]
+fn requests_that_another_skill_wins_are_counted_as_confusions() {
+    let found = evaluated(&tree(&[(
+        "s/git/evals.json",
+        "[\"merge two pdf documents\", \"fill in pdf forms\", \"push my branches\", \"what is for dinner\"]",
+    )]));
+    let [confusion] = &found.confusions[..] else {
+        panic!("{:?}", found.confusions)
+    };
+    assert_eq!(
+        (&*confusion.expected, &*confusion.won, confusion.count),
+        ("git", "docs/pdf", 2)
+    );
+    assert_eq!(confusion.example, "merge two pdf documents");
+    let git = found.skills["git"];
+    assert_eq!((git.positives, git.hits, git.misses), (4, 1, 3));
+    assert_eq!(git.hit_rate(), Some(0.25));
+}
+
+#[test]
+fn an_ambiguous_answer_offers_the_right_skill() {
+    let twin = "Convert spreadsheets between formats and clean their columns";
+    let tree = Tree::new();
+    for name in ["left", "right"] {
+        let text = format!("---\nname: {name}\ndescription: {twin}\n---\n# Body\n");
+        tree.file(&format!("s/{name}/SKILL.md"), text);
+    }
+    tree.file(
+        "s/left/evals.json",
+        "[\"convert spreadsheets between formats\"]",
+    );
+    let found = evaluated(&tree);
+    assert_eq!((found.totals.hits, found.totals.offered), (0, 1));
+    assert_eq!(found.failures[0].outcome, Outcome::Offered);
+    assert_eq!(found.failures[0].answered, ["left", "right"]);
+}
+
+/// Triggers are words that a skill is found by, but not those that it declines.
+#[test]
+fn a_negative_trigger_does_not_bring_its_words_to_the_skill() {
+    let skill = |key: &str| {
+        format!(
+            "---\nname: pdf\ndescription: Merge, split and fill in PDF documents and forms\n\
+            triggers:\n  {key}: [water the garden plants]\n---\n# PDF\n"
+        )
+    };
+    let asked = |key: &str| evaluated(&tree(&[("s/docs/pdf/SKILL.md", &skill(key))])).totals;
+    assert_eq!(asked("positive").hits, 1);
+    for key in ["negative", "should_not_trigger"] {
+        let totals = asked(key);
+        assert_eq!((totals.negatives, totals.false_triggers), (1, 0), "{key}");
+    }
+}
+
+#[test]
+fn a_request_that_stands_in_two_files_counts_once() {
+    let text = "[\"merge two pdf documents\"]";
+    let found = evaluated(&tree(&[
+        ("s/docs/pdf/evals.json", text),
+        ("s/docs/pdf/evals/evals.json", text),
+    ]));
+    assert_eq!((found.totals.positives, found.files.len()), (1, 2));
+}
+
+#[test]
+fn a_page_owns_the_files_of_its_resource_directory() {
+    let tree = Tree::new();
+    tree.file("s/_root.md", page("house"))
+        .file("s/auth.md", page("login"))
+        .file("s/auth/evals.json", "[\"login\"]");
+    let found = evaluated(&tree);
+    assert_eq!(found.skills["auth"].hits, 1, "{found:?}");
+}
+
+#[test]
+fn what_cannot_be_read_is_a_finding_with_its_line() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
+            "s/evals.json",
+            "{\"evals\": [\n",
+            &["2 error evaluation-shape"],
+        ),
+        ("s/evals.json", "\u{fffd}", &["1 error evaluation-shape"]),
+        (
+            "s/evals.json",
+            "{\"tests\": []}",
+            &["- error evaluation-shape"],
+        ),
+        (
+            "s/evals.json",
+            "{\"evals\": 3}",
+            &["- error evaluation-shape"],
+        ),
+        (
+            "s/evals.json",
+            "[\"a\", \"b\"]",
+            &["- error evaluation-skill"],
+        ),
+        (
+            "s/evals.json",
+            "{\"skill_name\": \"gone\", \"evals\": [\"a\"]}",
+            &["- error evaluation-skill"],
+        ),
+        (
+            "s/git/evals.json",
+            "[\n{\"prompt\": 3},\n\" \",\n7]",
+            &[
+                "2 error evaluation-shape",
+                "3 error evaluation-shape",
+                "4 error evaluation-shape",
+            ],
+        ),
+        (
+            "s/git/trigger-eval.json",
+            "[{\"query\": \"a\"},\n{\"query\": \"b\", \"should_trigger\": \"yes\"}]",
+            &["1 error evaluation-shape", "2 error evaluation-shape"],
+        ),
+        (
+            "s/routing.json",
+            "[\"a\",\n{\"q\": \"b\"},\n{\"q\": \"c\", \"expect\": 1},\n{\"q\": \"d\", \"expect\": \"gone\"},\n{\"q\": \"e\", \"expect\": null, \"not\": [\"lost\"]}]",
+            &[
+                "1 error evaluation-shape",
+                "2 error evaluation-shape",
+                "3 error evaluation-shape",
+                "4 error evaluation-skill",
+                "5 error evaluation-skill",
+            ],
+        ),
+        (
+            "s/git/SKILL.md",
+            "---\nname: git\ndescription: Commit with care\ntriggers: commit\n---\n# Git\n",
+            &["4 warning evaluation-shape"],
+        ),
+    ];
+    for (path, text, expected) in cases {
+        let found = evaluated(&tree(&[(path, text)]));
+        assert_eq!(findings(&found), *expected, "{path}: {text}");
+        assert_eq!(found.totals, Tally::default(), "{path}: {text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_root_is_named_and_not_followed() {
+    let tree = tree(&[("elsewhere.json", "[\"merge two pdf documents\"]")]);
+    tree.link("s/git/evals.json", "../../elsewhere.json");
+    let found = evaluated(&tree);
+    assert_eq!(findings(&found), ["- error link-escapes"]);
+    assert_eq!(found.totals, Tally::default());
+}
+
+#[test]
+fn files_are_read_up_to_the_limit_of_a_text() {
+    let tree = tree(&[]);
+    tree.file("s/git/evals.json", vec![b' '; (4 << 20) + 1]);
+    assert_eq!(findings(&evaluated(&tree)), ["- error file-too-large"]);
+}
+
+#[test]
+fn thin_descriptions_of_folder_skills_are_told() {
+    let tree = tree(&[(
+        "s/thin/SKILL.md",
+        "---\nname: thin\ndescription: Helps with the deployment\n---\n# Body\n",
+    )]);
+    tree.file("s/pages/_root.md", page("house"));
+    let thin = evaluated(&tree).thin;
+    assert_eq!(thin["thin"], 2, "{thin:?}");
+    assert!(
+        thin.keys().all(|path| !path.starts_with("pages")),
+        "{thin:?}"
+    );
+}

@@ -1,0 +1,412 @@
+//! Which skill a request means. Skills of the tree dialect are ranked by their
+//! declared keywords, as spec 3 says; those of the folder dialect by
+//! [`crate::ranker`]. Here each ranker's scores become a decision, and where a
+//! bundle holds both dialects, the two decisions become one.
+//!
+//! The rule for both: each ranker decides about its own skills. If one finds
+//! nothing, the other's decision stands. If both find something, the scores
+//! that `bm25f/1` gives to the best of each, on one scale, are compared: with a
+//! clear lead the leader's decision stands; without one the request is
+//! ambiguous, and both rankers' candidates are named in the order of those scores.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::find::Match;
+use crate::keywords::{Decision, decide};
+use crate::ranker::parameters::{CONFIDENCE_GROWTH, MIN_CONFIDENCE, NAME};
+use crate::ranker::{Asked, RankTable, Scored, Scratch, field_names};
+use crate::settings::Settings;
+use crate::skill::Skill;
+use crate::text::mentions::mentions;
+
+/// The answer to a request, and why.
+#[derive(Debug, Clone)]
+pub struct Route<'a> {
+    /// Whether the first candidate is meant, or several are too close to choose.
+    pub decision: Decision,
+    /// Who decided: `keywords`, `bm25f/1`, or both with a `+` between them.
+    pub ranker: &'static str,
+    /// Best first: those that the decision is about, then others that scored.
+    pub candidates: Vec<Candidate<'a>>,
+    /// The request as `bm25f/1` reads it: stems, each once.
+    pub terms: Vec<String>,
+    /// How sure `bm25f/1` is that its best skill is meant; 0 where it has none.
+    pub confidence: f64,
+    /// Below this confidence nothing matches, unless it is named outright.
+    pub min_confidence: f64,
+    /// The share of its score by which the best skill leads; 1 where it has no rival.
+    pub margin: f64,
+    /// Leads below this are ambiguous.
+    pub min_margin: f64,
+}
+
+/// A skill that a request may mean.
+#[derive(Debug, Clone)]
+pub struct Candidate<'a> {
+    /// The skill.
+    pub skill: Skill<'a>,
+    /// Who ranked it: `keywords` or `bm25f/1`.
+    pub ranker: &'static str,
+    /// By `keywords`: see [`Match::score`]. By `bm25f/1`: natural units of rarity.
+    pub score: f64,
+    /// The declared keywords that matched, in the author's order and case.
+    pub matched_keywords: Vec<&'a str>,
+    /// What `bm25f/1` found in common; empty where `keywords` ranked it.
+    pub why: Why,
+}
+
+/// What a request and a skill have in common, in the units of the score.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Why {
+    /// Terms of the request that the skill holds.
+    pub terms: Vec<WhyTerm>,
+    /// Neighbours in the request that are neighbours in the skill.
+    pub pairs: Vec<WhyPair>,
+    /// How much of the skill's name the request holds, by information: 0 to 1.
+    pub name_share: f64,
+    /// What that added.
+    pub name_score: f64,
+    /// Whether the request names the skill outright.
+    pub named: bool,
+}
+
+/// A term of a request in a skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhyTerm {
+    /// The stem.
+    pub term: String,
+    /// What it added.
+    pub score: f64,
+    /// Where it stands: `name`, `keywords`, `description`, `quoted`, `negative`, `body`.
+    pub fields: Vec<&'static str>,
+}
+
+/// Neighbouring terms of a request in a skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhyPair {
+    /// The stems, in order.
+    pub terms: [String; 2],
+    /// What they added.
+    pub score: f64,
+}
+
+thread_local! {
+    /// Asking again allocates nothing.
+    static BUFFERS: RefCell<(Scratch, Asked)> = RefCell::default();
+}
+
+impl<'a> Catalog<'a> {
+    /// Which skill `request` means, with at most `limit` candidates, though
+    /// never fewer than the decision is about.
+    pub fn route(&self, request: &str, limit: usize) -> Result<Route<'a>, Error> {
+        BUFFERS.with_borrow_mut(|(scratch, asked)| {
+            let router = Router::new(*self, request, scratch, asked)?;
+            router.route(request, limit, scratch)
+        })
+    }
+
+    /// The skills that `bm25f/1` ranks for a request, whatever their dialect and
+    /// however unsure it is, best first, at most `limit`, with their scores.
+    pub fn best(&self, request: &str, limit: usize) -> Result<Vec<(u32, f64)>, Error> {
+        BUFFERS.with_borrow_mut(|(scratch, asked)| {
+            let table = RankTable::open(self.bundle.rank_section()?, self.count())?;
+            table.ask(request, scratch, asked)?;
+            let named = self.named(request)?;
+            let best = table.best(asked, &named, limit, |_| true, scratch)?;
+            let weighed = |scored: &Scored| (scored.document, table.weight(scored.score));
+            Ok(best.iter().map(weighed).collect())
+        })
+    }
+
+    /// The same, and why.
+    pub(crate) fn best_and_why(
+        &self,
+        request: &str,
+        limit: usize,
+    ) -> Result<Vec<(u32, f64, Why)>, Error> {
+        BUFFERS.with_borrow_mut(|(scratch, asked)| {
+            let router = Router::new(*self, request, scratch, asked)?;
+            let all = |_| true;
+            let best = router
+                .table
+                .best(router.asked, &router.named, limit, all, scratch)?;
+            let with_reasons = |scored: &Scored| {
+                let score = router.table.weight(scored.score);
+                Ok((scored.document, score, router.why(scored.document)?))
+            };
+            best.iter().map(with_reasons).collect()
+        })
+    }
+
+    /// The skills that the request names outright, each once.
+    fn named(&self, request: &str) -> Result<Vec<u32>, Error> {
+        let (mut named, mut failed) = (Vec::new(), None);
+        mentions(request, |name| match self.by_name(name) {
+            Ok(Some(skill)) if !named.contains(&skill.id) => named.push(skill.id),
+            Ok(_) => {}
+            Err(error) => failed = Some(error),
+        });
+        failed.map_or(Ok(named), Err)
+    }
+}
+
+/// One request to one bundle.
+struct Router<'a, 's> {
+    catalog: Catalog<'a>,
+    table: RankTable<'a>,
+    settings: Settings,
+    asked: &'s Asked,
+    named: Vec<u32>,
+}
+
+/// What one ranker found, best first, and what it decides.
+struct Found<'a> {
+    decision: Decision,
+    candidates: Vec<Candidate<'a>>,
+}
+
+impl Found<'_> {
+    /// How many candidates the decision is about.
+    fn decided(&self) -> usize {
+        match self.decision {
+            Decision::NoMatch => 0,
+            Decision::Match => 1,
+            Decision::Ambiguous(count) => count,
+        }
+    }
+}
+
+impl<'a, 's> Router<'a, 's> {
+    fn new(
+        catalog: Catalog<'a>,
+        request: &str,
+        scratch: &mut Scratch,
+        asked: &'s mut Asked,
+    ) -> Result<Self, Error> {
+        let table = RankTable::open(catalog.bundle.rank_section()?, catalog.count())?;
+        table.ask(request, scratch, asked)?;
+        Ok(Self {
+            catalog,
+            table,
+            settings: catalog.settings()?,
+            asked,
+            named: catalog.named(request)?,
+        })
+    }
+
+    fn route(
+        &self,
+        request: &str,
+        limit: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Route<'a>, Error> {
+        let keywords = self.by_keywords(request)?;
+        let limit = limit.max(self.max_candidates() + 1);
+        let best = self.table.best(
+            self.asked,
+            &self.named,
+            limit,
+            |document| !self.table.is_tree(document),
+            scratch,
+        )?;
+        let (confidence, margin) = (self.confidence(&best), margin(&best));
+        let terms = self.by_terms(&best, confidence, margin)?;
+        let (decision, ranker, mut candidates) = self.merge(keywords, terms)?;
+        candidates.truncate(limit);
+        Ok(Route {
+            decision,
+            ranker,
+            candidates,
+            terms: self.asked.terms().map(str::to_owned).collect(),
+            confidence,
+            min_confidence: self.min_confidence(),
+            margin,
+            min_margin: self.settings.min_margin,
+        })
+    }
+
+    /// Two at least: one alone would be no choice.
+    fn max_candidates(&self) -> usize {
+        usize::try_from(self.settings.max_results)
+            .unwrap_or(usize::MAX)
+            .max(2)
+    }
+
+    fn min_confidence(&self) -> f64 {
+        self.settings.min_confidence.unwrap_or_else(|| {
+            let skills = f64::from(self.catalog.count().max(1));
+            MIN_CONFIDENCE + CONFIDENCE_GROWTH * libm::log(skills)
+        })
+    }
+
+    fn confidence(&self, best: &[Scored]) -> f64 {
+        best.first()
+            .map_or(0.0, |best| self.table.confidence(self.asked, best.score))
+    }
+
+    fn by_keywords(&self, request: &str) -> Result<Found<'a>, Error> {
+        let matches = self.catalog.match_keywords(request)?;
+        let scores: Vec<f64> = matches.iter().map(|found| found.score).collect();
+        let decision = decide(
+            &scores,
+            self.settings.ambiguity_threshold,
+            self.settings.max_results,
+        );
+        let candidate = |found: Match<'a>| Candidate {
+            ranker: KEYWORDS,
+            skill: found.skill,
+            score: found.score,
+            matched_keywords: found.matched_keywords,
+            why: Why::default(),
+        };
+        Ok(Found {
+            decision,
+            candidates: matches.into_iter().map(candidate).collect(),
+        })
+    }
+
+    fn by_terms(&self, best: &[Scored], confidence: f64, margin: f64) -> Result<Found<'a>, Error> {
+        let sure =
+            confidence >= self.min_confidence() || best.first().is_some_and(|best| best.named);
+        let decision = if best.is_empty() || !sure {
+            Decision::NoMatch
+        } else if margin < self.settings.min_margin {
+            Decision::Ambiguous(best.len().min(self.max_candidates()))
+        } else {
+            Decision::Match
+        };
+        let candidate = |scored: &Scored| {
+            Ok(Candidate {
+                matched_keywords: Vec::new(),
+                ranker: NAME,
+                score: self.table.weight(scored.score),
+                skill: self.catalog.skill(scored.document)?,
+                why: Why {
+                    named: scored.named,
+                    ..self.why(scored.document)?
+                },
+            })
+        };
+        Ok(Found {
+            decision,
+            candidates: best.iter().map(candidate).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// See the rule at the head of this file.
+    fn merge(
+        &self,
+        keywords: Found<'a>,
+        terms: Found<'a>,
+    ) -> Result<(Decision, &'static str, Vec<Candidate<'a>>), Error> {
+        let (ranker, first, second) = match (keywords.decided(), terms.decided()) {
+            (0, 0) => (self.rankers(), terms, keywords),
+            (0, _) => (NAME, terms, keywords),
+            (_, 0) => (KEYWORDS, keywords, terms),
+            _ => {
+                let best = |found: &Found<'a>| self.common_score(&found.candidates[0]);
+                let (by_keywords, by_terms) = (best(&keywords)?, best(&terms)?);
+                let greater = by_keywords.max(by_terms);
+                let lead = f64::from(by_keywords.abs_diff(by_terms)) / f64::from(greater.max(1));
+                if lead < self.settings.min_margin {
+                    return self.both(keywords, terms);
+                } else if by_keywords > by_terms {
+                    (KEYWORDS, keywords, terms)
+                } else {
+                    (NAME, terms, keywords)
+                }
+            }
+        };
+        let decision = first.decision;
+        let all = first.candidates.into_iter().chain(second.candidates);
+        Ok((decision, ranker, all.collect()))
+    }
+
+    /// Both rankers' contenders, in the order of the scores that they share.
+    fn both(
+        &self,
+        keywords: Found<'a>,
+        terms: Found<'a>,
+    ) -> Result<(Decision, &'static str, Vec<Candidate<'a>>), Error> {
+        let (mut contenders, mut rest) = (Vec::new(), Vec::new());
+        for found in [keywords, terms] {
+            let count = found.decided();
+            let mut candidates = found.candidates.into_iter();
+            for candidate in candidates.by_ref().take(count) {
+                contenders.push((Reverse(self.common_score(&candidate)?), candidate));
+            }
+            rest.extend(candidates);
+        }
+        contenders.sort_by_key(|(score, candidate)| (*score, candidate.skill.path));
+        let count = contenders.len().min(self.max_candidates());
+        let contenders = contenders.into_iter().map(|(_, candidate)| candidate);
+        Ok((
+            Decision::Ambiguous(count),
+            BOTH,
+            contenders.chain(rest).collect(),
+        ))
+    }
+
+    /// What `bm25f/1` scores a skill, whoever ranked it.
+    fn common_score(&self, candidate: &Candidate<'_>) -> Result<u32, Error> {
+        Ok(self.table.reasons(self.asked, candidate.skill.id)?.score())
+    }
+
+    /// Who ranks the skills that there are.
+    fn rankers(&self) -> &'static str {
+        match (self.table.trees(), self.catalog.len()) {
+            (0, _) => NAME,
+            (trees, all) if trees == all => KEYWORDS,
+            _ => BOTH,
+        }
+    }
+
+    /// What a skill has in common with the request.
+    fn why(&self, document: u32) -> Result<Why, Error> {
+        let reasons = self.table.reasons(self.asked, document)?;
+        let weight = |impact: u32| self.table.weight(impact);
+        let term = |place: usize| self.asked.term(place).to_owned();
+        Ok(Why {
+            terms: reasons
+                .terms
+                .iter()
+                .map(|(place, impact, fields)| WhyTerm {
+                    term: term(*place),
+                    score: weight(u32::from(*impact)),
+                    fields: field_names(*fields),
+                })
+                .collect(),
+            pairs: reasons
+                .pairs
+                .iter()
+                .map(|(first, second, impact)| WhyPair {
+                    terms: [term(*first), term(*second)],
+                    score: weight(*impact),
+                })
+                .collect(),
+            name_share: reasons.share(),
+            name_score: weight(reasons.name),
+            named: false,
+        })
+    }
+}
+
+/// The name of spec 3's ranker in answers.
+const KEYWORDS: &str = "keywords";
+
+/// Both rankers.
+const BOTH: &str = "keywords+bm25f/1";
+
+/// The share of its score by which the best leads.
+fn margin(best: &[Scored]) -> f64 {
+    match best {
+        [] => 0.0,
+        [_] => 1.0,
+        [first, second, ..] => {
+            f64::from(first.score - second.score) / f64::from(first.score.max(1))
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Text as the ranker reads it: a sequence of terms, each the stem of a word
+//! that carries a subject. It counts and weighs nothing; [`crate::ranker`] does.
+//!
+//! - *Words* are runs of letters, marks and digits of any script; everything
+//!   else separates, `_` and hyphens too, so `front-end` is two words and a path
+//!   is its segments. `c++`, `c#` and the like keep their sign.
+//! - *camelCase* is two words where a capital and a small letter follow a small
+//!   one (`fetchUser`; not `APIs`, `SQLite` or `iOS`).
+//! - *Elisions* and contractions lose their short piece (`l'API`, `what's`).
+//! - *Case and accents* are folded: compatibility decomposition, then the marks
+//!   of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped. Marks of Indic
+//!   scripts are vowels and stay.
+//! - *Words without a subject* ([`TERM_STOP_WORDS`] beside spec 3's) and single
+//!   ASCII letters, other than `c` and `r`, are dropped.
+//! - *Stems* are English ([`super::stem`]). Of text in Chinese, Japanese or
+//!   Korean, whose words no blank parts, each two neighbours are a term.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::lower_char;
+use super::marks::is_mark;
+use super::stem::stem;
+use super::stop_words::{STOP_WORDS, TERM_STOP_WORDS};
+use super::tokens::{has, is_apostrophe, without_elisions};
+
+/// Longer words are keys and digests, which nobody types.
+const LONGEST: usize = 64;
+
+/// What a text is cut into.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Cut<'a> {
+    /// A term.
+    Term(&'a str),
+    /// Punctuation that parts clauses: terms beside it are no neighbours.
+    Break,
+}
+
+/// Cuts texts; holds the buffers, so that cutting another allocates nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Cutter {
+    word: String,
+    decomposed: String,
+}
+
+impl Cutter {
+    /// Gives the terms of `text` to `emit`, in order, repeated ones too.
+    pub(crate) fn cut(&mut self, text: &str, mut emit: impl FnMut(Cut<'_>)) {
+        let mut rest = text;
+        while let Some(start) = rest.find(is_kept) {
+            if rest[..start].contains(is_break) {
+                emit(Cut::Break);
+            }
+            rest = &rest[start..];
+            let end = rest
+                .find(|c| !is_kept(c) && !is_apostrophe(c))
+                .unwrap_or(rest.len());
+            let (run, after) = rest.split_at(end);
+            rest = after;
+            for piece in without_elisions(run) {
+                self.piece(piece, rest, &mut emit);
+            }
+        }
+    }
+
+    /// A run of letters and digits; `after` is what follows it.
+    fn piece(&mut self, piece: &str, after: &str, emit: &mut impl FnMut(Cut<'_>)) {
+        let mut rest = piece;
+        while let Some(first) = rest.chars().next() {
+            if is_unspaced(first) {
+                let end = rest.find(|c| !is_unspaced(c)).unwrap_or(rest.len());
+                unspaced(&rest[..end], emit);
+                rest = &rest[end..];
+            } else {
+                let end = word_end(rest);
+                let last = end == rest.len();
+                self.word(&rest[..end], if last { after } else { "" }, emit);
+                rest = &rest[end..];
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str, after: &str, emit: &mut impl FnMut(Cut<'_>)) {
+        if word.len() > LONGEST {
+            return;
+        }
+        self.word.clear();
+        if word.is_ascii() {
+            self.word.push_str(word);
+            self.word.make_ascii_lowercase();
+        } else {
+            self.decomposed.clear();
+            self.decomposed.extend(word.chars().flat_map(lower_char));
+            let folded = self.decomposed.nfkd().filter(|c| !is_dropped_mark(*c));
+            self.word.extend(folded);
+        }
+        if self.word.len() == 1 && self.word.starts_with(|c: char| c.is_ascii_lowercase()) {
+            match signed(after) {
+                Some(sign) => self.word.push_str(sign),
+                None if matches!(self.word.as_str(), "c" | "r") => {}
+                None => return,
+            }
+        } else if has(STOP_WORDS, &self.word) || has(TERM_STOP_WORDS, &self.word) {
+            return;
+        }
+        stem(&mut self.word);
+        if !self.word.is_empty() {
+            emit(Cut::Term(&self.word));
+        }
+    }
+}
+
+/// Each two neighbours, or the one character there is.
+fn unspaced(run: &str, emit: &mut impl FnMut(Cut<'_>)) {
+    let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
+    let (mut start, Some(mut middle)) = (0, ends.next()) else {
+        return;
+    };
+    if middle == run.len() {
+        emit(Cut::Term(run));
+    }
+    for end in ends {
+        emit(Cut::Term(&run[start..end]));
+        (start, middle) = (middle, end);
+    }
+}
+
+/// Where the first word of a run without blanks ends: at its end, before
+/// another script, or before the capital that begins a new word.
+fn word_end(run: &str) -> usize {
+    let mut before = '\0';
+    let mut chars = run.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if is_unspaced(c) {
+            return at;
+        }
+        let next_is_lower = chars.peek().is_some_and(|(_, next)| next.is_lowercase());
+        // Not after a capital: of `APIs` and `SQLite` the parts would be none.
+        if c.is_uppercase() && next_is_lower && (before.is_lowercase() || before.is_numeric()) {
+            return at;
+        }
+        before = c;
+    }
+    run.len()
+}
+
+/// The sign that belongs to a letter before it, as in `c++` and `f#`.
+fn signed(after: &str) -> Option<&str> {
+    ["++", "#"].into_iter().find(|sign| {
+        after
+            .strip_prefix(sign)
+            .is_some_and(|rest| !rest.starts_with(|c: char| is_kept(c) || c == '#' || c == '+'))
+    })
+}
+
+fn is_kept(c: char) -> bool {
+    c.is_alphanumeric() || is_mark(c)
+}
+
+/// What parts clauses.
+fn is_break(c: char) -> bool {
+    matches!(
+        c,
+        '.' | ','
+            | ';'
+            | ':'
+            | '!'
+            | '?'
+            | '('
+            | ')'
+            | '\n'
+            | '。'
+            | '、'
+            | '，'
+            | '；'
+            | '：'
+            | '！'
+            | '？'
+            | '（'
+            | '）'
+    )
+}
+
+/// Han, kana and Hangul: scripts (or, for Hangul, a grammar) in which a blank
+/// does not tell where the part that carries the meaning ends.
+fn is_unspaced(c: char) -> bool {
+    matches!(
+        u32::from(c),
+        0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff
+        | 0x2_0000..=0x3_ffff
+    )
+}
+
+/// Accents, points and vowel signs that writers leave out at will.
+fn is_dropped_mark(c: char) -> bool {
+    matches!(u32::from(c), 0x0300..=0x036f | 0x0591..=0x05c7 | 0x064b..=0x065f | 0x0670)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Text, and its terms with single blanks between them; `|` is a break.
+    const TEXTS: &[(&str, &str)] = &[
+        ("", ""),
+        ("the of a le la les what how please", ""),
+        ("Deploying deployments deployed", "deploy deploy deploy"),
+        ("fill the PDF forms, then merge", "fill pdf form | merg"),
+        ("Déployer l’API à Zürich", "deploy api zurich"),
+        ("re\u{301}sume\u{301} résumé", "resum resum"),
+        ("what's the user's files, don't", "user file |"),
+        (
+            "fetchUserById HTTPServer iOS parseJSON",
+            "fetch user id httpserver io parsejson",
+        ),
+        (
+            "front-end snake_case src/api/users.ts",
+            "front end snake case src api user | ts",
+        ),
+        ("c++ C# f# c r d x 3 #42 a+b", "c++ c# f# c r 3 42"),
+        ("v1.10 3.5", "v1 | 10 3 | 5"),
+        ("创建组件", "创建 建组 组件"),
+        ("React组件 の", "react 组件 の"),
+        ("认证。组件", "认证 | 组件"),
+        ("로그인", "로그 그인"),
+        ("ＰＤＦ ﬁle", "pdf file"),
+        (
+            "\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}",
+            "\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}",
+        ),
+        ("кафé МОСКВА", "кафe москва"),
+        ("😀 — «pdf»", "pdf"),
+    ];
+
+    fn terms(cutter: &mut Cutter, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        cutter.cut(text, |cut| {
+            if let Cut::Term(term) = cut {
+                terms.push(term.to_owned());
+            }
+        });
+        terms
+    }
+
+    fn shown(text: &str) -> String {
+        let mut parts = Vec::new();
+        Cutter::default().cut(text, |cut| {
+            parts.push(match cut {
+                Cut::Term(term) => term.to_owned(),
+                Cut::Break => "|".to_owned(),
+            });
+        });
+        parts.join(" ")
+    }
+
+    #[test]
+    fn texts_become_their_terms() {
+        for (text, expected) in TEXTS {
+            assert_eq!(shown(text), *expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn digests_and_keys_are_no_terms() {
+        assert_eq!(shown(&"a1".repeat(33)), "");
+        assert_ne!(shown(&"a1".repeat(32)), "");
+    }
+
+    proptest! {
+        #[test]
+        fn terms_are_never_empty_and_need_no_buffers_of_their_own(a in "\\PC{0,40}", b in "\\PC{0,40}") {
+            let mut cutter = Cutter::default();
+            let fresh = terms(&mut Cutter::default(), &b);
+            terms(&mut cutter, &a);
+            prop_assert!(fresh.iter().all(|term| !term.is_empty() && term.len() <= LONGEST * 4));
+            prop_assert_eq!(terms(&mut cutter, &b), fresh);
+        }
+    }
+}

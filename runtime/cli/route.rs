@@ -1,0 +1,452 @@
+//! `skillbundle route`: which skill a request means, and why. The answer is
+//! `Catalog::route`'s, which an agent host gets too; here it is drawn.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use skillbundle_format::{Candidate, Decision, Route, Settings, Why};
+
+use super::output::{Look, Output, is_utf8, note};
+use super::record;
+use super::table::Table;
+use super::text::{columns, cut, one_line};
+use crate::Exit;
+use crate::sources::{Opened, Sources};
+
+const EXAMPLES: &str = "\
+Examples:
+  skillbundle route \"fill in a PDF form\"        which skill of this binary is meant
+  skillbundle route fill a form --dir skills    of a directory; quotes are not needed
+  skillbundle route deploy --all                every skill that has anything in common
+  skillbundle route deploy --json               for a script
+
+The first line is the decision, with what it needed and what it had. Below it are the
+candidates, each with a bar as long as its score beside the best of its ranker, and with
+what made the score. Skills that declare keywords in a tree are ranked by those, `keywords`;
+the others by their words, `bm25f/1`. The two scores have no common scale.
+
+In a pipe each line is path, name, decision, score, ranker and reasons, parted by tabs; the
+decision is `match`, `ambiguous` or, for what the request does not mean, `other`.
+Exits with 0 where one skill is meant, 1 where several or none are, 2 where nothing could
+be asked.";
+
+/// Columns of the longest bar; a quarter of the terminal where that is less.
+const BAR: usize = 20;
+/// Columns of a score: four figures, the point and three decimals, or less.
+const SCORE: usize = 8;
+/// Columns that the names of reasons may take before what follows is no longer aligned.
+const REASON: usize = 28;
+
+// What `route` can be told. (A doc comment would become the command's description.)
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// What is asked for, in plain words
+    #[arg(required = true)]
+    request: Vec<String>,
+    /// Show this many candidates, and always those that the decision is about
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
+    limit: usize,
+    /// Show every skill that has anything in common with the request
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+    #[command(flatten)]
+    sources: Sources,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the decision and the candidates, best first.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let request = args.request.join(" ");
+    let opened = args.sources.open()?;
+    let catalog = opened.bundle.catalog()?;
+    let limit = if args.all { catalog.len() } else { args.limit };
+    let settings = catalog.settings()?;
+    let mut route = catalog.route(&request, limit)?;
+    let verdict = verdict(&route, &settings, &opened);
+    route.candidates.truncate(limit.max(decided(&route)));
+    let mut out = Output::new();
+    if args.json {
+        out.json(&as_json(&request, &route, &settings))?;
+    } else if out.is_terminal() {
+        draw(&mut out, &route, &verdict)?;
+    } else {
+        out.table(&table(&route)?)?;
+        if route.decision != Decision::Match {
+            note(&verdict);
+        }
+    }
+    out.finish()?;
+    Ok(match route.decision {
+        Decision::Match => Exit::Fine,
+        Decision::Ambiguous(_) | Decision::NoMatch => Exit::Findings,
+    })
+}
+
+/// How many of the first candidates the decision is about.
+const fn decided(route: &Route<'_>) -> usize {
+    match route.decision {
+        Decision::NoMatch => 0,
+        Decision::Match => 1,
+        Decision::Ambiguous(count) => count,
+    }
+}
+
+/// The decision as a word.
+const fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::NoMatch => "no_match",
+        Decision::Match => "match",
+        Decision::Ambiguous(_) => "ambiguous",
+    }
+}
+
+/// The decision in one line, made safe.
+fn verdict(route: &Route<'_>, settings: &Settings, opened: &Opened) -> String {
+    let decision = match (route.decision, route.candidates.as_slice()) {
+        (Decision::Match, [best, ..]) => format!("match: {}", best.skill.path),
+        (Decision::Ambiguous(count), _) => format!("ambiguous between {count}"),
+        _ => format!("no match in {}", opened.origin),
+    };
+    let grounds = grounds(route, settings);
+    one_line(&format!("{decision}, by {}: {grounds}", route.ranker))
+}
+
+/// What the decision needed, and what it had.
+fn grounds(route: &Route<'_>, settings: &Settings) -> String {
+    let by_keywords = route.ranker == "keywords";
+    let mut ranked = route
+        .candidates
+        .iter()
+        .filter(|it| (it.ranker == "keywords") == by_keywords);
+    let (best, second) = (ranked.next(), ranked.next());
+    let sure = match best {
+        None if by_keywords => {
+            let least = settings.min_score;
+            return format!("no skill's keywords reach the score of {least} that is needed");
+        }
+        None if route.terms.is_empty() => return "the request has no word to go by".to_owned(),
+        None => return "no skill has a word of the request".to_owned(),
+        Some(best) if by_keywords => {
+            format!("score {:.3}, needs {}", best.score, settings.min_score)
+        }
+        Some(best) if best.why.named => "it is named outright".to_owned(),
+        Some(_) => format!(
+            "confidence {:.2}, needs {:.2}",
+            route.confidence, route.min_confidence
+        ),
+    };
+    let both_mean_one = route.ranker.contains('+') && route.decision != Decision::NoMatch;
+    let lead = match (best, second) {
+        _ if both_mean_one => format!(
+            "neither ranker's best leads the other's by {:.0}%",
+            route.min_margin * 100.0
+        ),
+        (Some(best), Some(second)) if by_keywords => format!(
+            "lead {:.3}, needs {}",
+            best.score - second.score,
+            settings.ambiguity_threshold
+        ),
+        (_, Some(_)) => format!(
+            "lead {:.0}%, needs {:.0}%",
+            route.margin * 100.0,
+            route.min_margin * 100.0
+        ),
+        _ => "no rival".to_owned(),
+    };
+    format!("{sure}; {lead}")
+}
+
+/// A part of a score.
+struct Reason {
+    /// What the request and the skill have in common.
+    what: String,
+    /// What that added, in units of the score.
+    added: f64,
+    /// Where it was found, or what it is.
+    place: String,
+}
+
+impl Reason {
+    fn new(what: impl Into<String>, added: f64, place: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            added,
+            place: place.into(),
+        }
+    }
+}
+
+/// What made the candidate's score; its parts add up to it.
+fn reasons(candidate: &Candidate<'_>) -> Result<Vec<Reason>> {
+    if candidate.ranker == "keywords" {
+        return by_keywords(candidate);
+    }
+    let why = &candidate.why;
+    let terms = why
+        .terms
+        .iter()
+        .map(|it| Reason::new(&it.term, it.score, it.fields.join(", ")));
+    let pairs = why
+        .pairs
+        .iter()
+        .map(|it| Reason::new(it.terms.join(" "), it.score, "neighbours"));
+    let mut reasons: Vec<Reason> = terms.chain(pairs).collect();
+    if why.name_score > 0.0 {
+        let share = format!("{:.0}% of it", why.name_share * 100.0);
+        reasons.push(Reason::new("the name", why.name_score, share));
+    }
+    if why.named {
+        let others: f64 = reasons.iter().map(|it| it.added).sum();
+        let added = candidate.score - others;
+        reasons.push(Reason::new("named outright", added, ""));
+    }
+    Ok(reasons)
+}
+
+fn by_keywords(candidate: &Candidate<'_>) -> Result<Vec<Reason>> {
+    let matched = &candidate.matched_keywords;
+    let what = format!(
+        "{} of {} keywords",
+        matched.len(),
+        candidate.skill.keywords()?.len()
+    );
+    let priority = candidate.skill.priority;
+    let by_priority = priority * 0.001;
+    let counts = by_priority.is_finite() && by_priority != 0.0;
+    let by_priority = if counts { by_priority } else { 0.0 };
+    let mut reasons = vec![Reason::new(
+        what,
+        candidate.score - by_priority,
+        matched.join(", "),
+    )];
+    if counts {
+        reasons.push(Reason::new(format!("priority {priority}"), by_priority, ""));
+    }
+    Ok(reasons)
+}
+
+/// A score as its ranker's differences want it: priorities are thousandths.
+fn figure(score: f64, ranker: &str) -> String {
+    if ranker == "keywords" {
+        format!("{score:.3}")
+    } else {
+        format!("{score:.2}")
+    }
+}
+
+/// The page for a terminal.
+fn draw(out: &mut Output, route: &Route<'_>, verdict: &str) -> Result<()> {
+    let look = out.look();
+    let width = look.width.unwrap_or(usize::MAX);
+    out.line(&look.bold(verdict))?;
+    let bars = Bars {
+        width: BAR.min(width / 4),
+        blocks: is_utf8(),
+    };
+    for (place, candidate) in route.candidates.iter().enumerate() {
+        out.line("")?;
+        let share = candidate.score / best_score(route, candidate.ranker);
+        let ranker = if route.ranker == candidate.ranker {
+            String::new()
+        } else {
+            format!(" ({})", candidate.ranker)
+        };
+        let score = figure(candidate.score, candidate.ranker);
+        let line = format!(
+            "{}{score:>SCORE$}  {}{ranker}",
+            bars.padded(share),
+            one_line(candidate.skill.path)
+        );
+        let line = cut(&line, width);
+        out.line(&if place < decided(route) {
+            look.bold(&line)
+        } else {
+            line.into_owned()
+        })?;
+        draw_reasons(out, candidate, bars.width, look)?;
+    }
+    Ok(())
+}
+
+/// The reasons below a candidate, their scores below its score.
+fn draw_reasons(
+    out: &mut Output,
+    candidate: &Candidate<'_>,
+    indent: usize,
+    look: Look,
+) -> Result<()> {
+    let reasons = reasons(candidate)?;
+    let names: Vec<String> = reasons.iter().map(|it| one_line(&it.what)).collect();
+    let widest = names.iter().map(|it| columns(it)).max().unwrap_or(0);
+    for (reason, name) in reasons.iter().zip(&names) {
+        let padding = " ".repeat(widest.min(REASON).saturating_sub(columns(name)));
+        let added = figure(reason.added, candidate.ranker);
+        let place = one_line(&reason.place);
+        let line = format!("{:indent$}{added:>SCORE$}  {name}{padding}  {place}", "");
+        out.line(&cut(line.trim_end(), look.width.unwrap_or(usize::MAX)))?;
+    }
+    Ok(())
+}
+
+/// The greatest score that a ranker gave; never 0.
+fn best_score(route: &Route<'_>, ranker: &str) -> f64 {
+    let scores = route.candidates.iter().filter(|it| it.ranker == ranker);
+    scores.map(|it| it.score).fold(f64::MIN_POSITIVE, f64::max)
+}
+
+/// How bars look.
+struct Bars {
+    /// Columns of the longest.
+    width: usize,
+    /// Whether block characters can be shown, which have eighths.
+    blocks: bool,
+}
+
+impl Bars {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+    /// A bar of this share of the longest, and blanks behind it. Whatever is
+    /// above 0 can be seen.
+    fn padded(&self, share: f64) -> String {
+        let parts = if self.blocks { 8 } else { 1 };
+        let length = steps(share, self.width * parts);
+        let mut bar = if self.blocks { "█" } else { "#" }.repeat(length / parts);
+        if self.blocks {
+            bar.push_str(Self::EIGHTHS[length % parts]);
+        }
+        let blanks = self.width - columns(&bar);
+        bar + &" ".repeat(blanks)
+    }
+}
+
+/// So many of the most steps as the share says: one at least where it is above 0.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a share of a few hundred, kept within them"
+)]
+fn steps(share: f64, most: usize) -> usize {
+    if share > 0.0 {
+        let steps = (share * most as f64).round() as usize;
+        steps.max(1).min(most)
+    } else {
+        0
+    }
+}
+
+/// The lines for a pipe.
+fn table(route: &Route<'_>) -> Result<Table> {
+    let mut table = Table::new(&["PATH", "NAME", "DECISION", "SCORE", "RANKER", "REASONS"]);
+    for (place, candidate) in route.candidates.iter().enumerate() {
+        let decision = if place < decided(route) {
+            word(route.decision)
+        } else {
+            "other"
+        };
+        let part = |it: &Reason| {
+            let added = figure(it.added, candidate.ranker);
+            format!("{} {added} {}", it.what, it.place)
+                .trim_end()
+                .to_owned()
+        };
+        let parts: Vec<String> = reasons(candidate)?.iter().map(part).collect();
+        table.row([
+            candidate.skill.path,
+            candidate.skill.name,
+            decision,
+            &figure(candidate.score, candidate.ranker),
+            candidate.ranker,
+            &parts.join("; "),
+        ]);
+    }
+    Ok(table)
+}
+
+fn as_json(request: &str, route: &Route<'_>, settings: &Settings) -> Value {
+    let skills: Vec<Value> = route.candidates.iter().map(candidate).collect();
+    json!({
+        "request": request,
+        "decision": word(route.decision),
+        "decided": decided(route),
+        "ranker": route.ranker,
+        "routing": {
+            "terms": route.terms,
+            "confidence": rounded(route.confidence),
+            "min_confidence": rounded(route.min_confidence),
+            "margin": rounded(route.margin),
+            "min_margin": rounded(route.min_margin),
+            "min_score": settings.min_score,
+            "ambiguity_threshold": settings.ambiguity_threshold,
+        },
+        "skills": skills,
+    })
+}
+
+fn candidate(candidate: &Candidate<'_>) -> Value {
+    let mut record = record::skill(&candidate.skill);
+    record.insert("score".to_owned(), rounded(candidate.score).into());
+    record.insert("ranker".to_owned(), candidate.ranker.into());
+    record.insert(
+        "matched_keywords".to_owned(),
+        candidate.matched_keywords.clone().into(),
+    );
+    record.insert("why".to_owned(), why(&candidate.why));
+    record.into()
+}
+
+fn why(why: &Why) -> Value {
+    let terms = why
+        .terms
+        .iter()
+        .map(|it| json!({"term": it.term, "score": rounded(it.score), "fields": it.fields}));
+    let pairs = why
+        .pairs
+        .iter()
+        .map(|it| json!({"terms": it.terms, "score": rounded(it.score)}));
+    json!({
+        "terms": terms.collect::<Vec<_>>(),
+        "pairs": pairs.collect::<Vec<_>>(),
+        "name_share": rounded(why.name_share),
+        "name_score": rounded(why.name_score),
+        "named": why.named,
+    })
+}
+
+/// To six decimals, as the server answers: above the noise of binary fractions.
+fn rounded(score: f64) -> f64 {
+    (score * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_share_and_what_counts_is_seen() {
+        let cases = [
+            (1.0, "####", "████"),
+            (0.5, "##  ", "██  "),
+            (0.53, "##  ", "██▏ "),
+            (0.001, "#   ", "▏   "),
+            (0.0, "    ", "    "),
+            (-1.0, "    ", "    "),
+            (7.0, "####", "████"),
+            (f64::NAN, "    ", "    "),
+        ];
+        for (share, plain, blocks) in cases {
+            let bar = |blocks| Bars { width: 4, blocks }.padded(share);
+            assert_eq!((&*bar(false), &*bar(true)), (plain, blocks), "{share}");
+        }
+        assert_eq!(
+            Bars {
+                width: 0,
+                blocks: true
+            }
+            .padded(1.0),
+            ""
+        );
+    }
+}

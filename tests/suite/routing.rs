@@ -1,0 +1,219 @@
+//! From a request to a skill, through the compiler and the bundle: what
+//! decides, who ranked, and what the content may tune.
+
+use skillbundle_format::{Bundle, Decision, Route};
+
+use crate::project::Project;
+
+/// Folder-dialect skills: name, description.
+const FOLDERS: &[(&str, &str)] = &[
+    (
+        "pdf-forms",
+        "Fill and flatten PDF forms. Use when asked to \"complete this application form\". Do not use for spreadsheets.",
+    ),
+    (
+        "spreadsheets",
+        "Read, clean and chart Excel spreadsheets and CSV files",
+    ),
+    (
+        "git-history",
+        "Rewrite git history: rebase, squash and reorder commits",
+    ),
+    ("c++", "Review C++ code for undefined behaviour"),
+    (
+        "déploiement",
+        "Déployer le service en production avec Kubernetes",
+    ),
+    ("合同审查", "审查合同条款并标出风险"),
+];
+
+fn folder(project: &Project, name: &str, description: &str) {
+    let description = format!("{description:?}");
+    project.file(
+        &format!("skills/{name}/SKILL.md"),
+        format!("---\nname: {name:?}\ndescription: {description}\n---\nText.\n"),
+    );
+}
+
+fn folders() -> Project {
+    let project = Project::new();
+    for (name, description) in FOLDERS {
+        folder(&project, name, description);
+    }
+    project
+}
+
+fn route<'a>(bundle: &'a Bundle, request: &str) -> Route<'a> {
+    let catalog = bundle.catalog().expect("a catalog");
+    catalog.route(request, 5).expect("an answer")
+}
+
+/// `match pdf-forms`, `no match`, or `ambiguous a, b`.
+fn answer(bundle: &Bundle, request: &str) -> String {
+    let route = route(bundle, request);
+    let path = |at: usize| route.candidates[at].skill.path;
+    match route.decision {
+        Decision::NoMatch => "no match".to_owned(),
+        Decision::Match => format!("match {}", path(0)),
+        Decision::Ambiguous(count) => {
+            let paths: Vec<&str> = (0..count).map(path).collect();
+            format!("ambiguous {}", paths.join(", "))
+        }
+    }
+}
+
+#[test]
+fn requests_find_skills_of_the_folder_dialect() {
+    let bundle = folders().bundle(&["skills"]);
+    for (request, expected) in [
+        ("Please fill in these forms in the PDF", "match pdf-forms"),
+        ("complete this application form for me", "match pdf-forms"),
+        ("chart the csv file", "match spreadsheets"),
+        ("squash my last three commits", "match git-history"),
+        ("is there undefined behaviour in this C++?", "match c++"),
+        (
+            "il faut que je déploie en PRODUCTION sur kubernetes",
+            "match déploiement",
+        ),
+        ("帮我审查一下这份合同的条款", "match 合同审查"),
+        ("", "no match"),
+        ("the of and", "no match"),
+        ("what's the weather like tomorrow?", "no match"),
+        ("thanks, that was great", "no match"),
+    ] {
+        assert_eq!(answer(&bundle, request), expected, "{request:?}");
+        assert_eq!(route(&bundle, request).ranker, "bm25f/1");
+    }
+}
+
+#[test]
+fn a_skill_that_is_named_outright_is_meant() {
+    let bundle = folders().bundle(&["skills"]);
+    for request in [
+        "/git-history",
+        "use the git-history skill on my spreadsheets and PDF forms",
+        "run `git-history` please",
+        "/team:git-history now",
+    ] {
+        let route = route(&bundle, request);
+        assert_eq!(route.decision, Decision::Match, "{request}");
+        let best = &route.candidates[0];
+        assert_eq!(
+            (best.skill.path, best.why.named),
+            ("git-history", true),
+            "{request}"
+        );
+    }
+}
+
+#[test]
+fn skills_that_fit_alike_are_offered_by_path() {
+    let project = folders();
+    for name in ["slides-b", "slides-a", "slides-d", "slides-e"] {
+        folder(&project, name, "Make slides for a talk with speaker notes");
+    }
+    let request = "make slides with speaker notes";
+    assert_eq!(
+        answer(&project.bundle(&["skills"]), request),
+        "ambiguous slides-a, slides-b, slides-d"
+    );
+    project.file("skills/config.yaml", "matching:\n  max_results: 2\n");
+    assert_eq!(
+        answer(&project.bundle(&["skills"]), request),
+        "ambiguous slides-a, slides-b"
+    );
+    project.file("skills/config.yaml", "matching:\n  min_margin: 0\n");
+    assert_eq!(
+        answer(&project.bundle(&["skills"]), request),
+        "match slides-a"
+    );
+    project.file("skills/config.yaml", "matching:\n  min_confidence: 100\n");
+    assert_eq!(answer(&project.bundle(&["skills"]), request), "no match");
+}
+
+/// A bundle with both dialects: `ui/login` is of the tree dialect.
+fn mixed(login: &str) -> Bundle {
+    let project = folders();
+    project.file(
+        "tree/_root.md",
+        "---\ndescription: Root\nkeywords: [zzzz]\n---\nroot\n",
+    );
+    project.file(
+        "tree/login.md",
+        format!("---\ndescription: Sign-in pages\nkeywords: [{login}]\n---\nText about sign-in.\n"),
+    );
+    project.bundle(&["tree", "skills"])
+}
+
+#[test]
+fn a_mixed_bundle_takes_the_ranker_that_found_something() {
+    let bundle = mixed("login, signin");
+    for (request, expected, ranker) in [
+        ("make a login page", "match login", "keywords"),
+        (
+            "squash my last three commits",
+            "match git-history",
+            "bm25f/1",
+        ),
+        ("what a lovely day", "no match", "keywords+bm25f/1"),
+    ] {
+        assert_eq!(answer(&bundle, request), expected, "{request}");
+        assert_eq!(route(&bundle, request).ranker, ranker, "{request}");
+    }
+}
+
+#[test]
+fn where_both_rankers_found_something_the_shared_score_decides() {
+    // A broad keyword matches by itself, but the request is about history.
+    let bundle = mixed("commits");
+    let request = "rewrite the git history: rebase and reorder commits";
+    assert_eq!(answer(&bundle, request), "match git-history");
+    assert_eq!(route(&bundle, request).ranker, "bm25f/1");
+    // The same the other way round.
+    let bundle = mixed("login, page");
+    let request = "a sign-in login page, pages for sign-in, and csv";
+    let found = route(&bundle, request);
+    assert_eq!(found.candidates[0].skill.path, "login", "{found:?}");
+}
+
+#[test]
+fn candidates_beyond_the_decision_follow_it() {
+    let bundle = folders().bundle(&["skills"]);
+    let found = route(
+        &bundle,
+        "fill PDF forms and chart a spreadsheet of git commits",
+    );
+    let scores: Vec<f64> = found.candidates.iter().map(|it| it.score).collect();
+    assert!(
+        scores.len() >= 3 && scores.is_sorted_by(|a, b| a >= b),
+        "{scores:?}"
+    );
+    assert!(found.candidates.iter().all(|it| it.ranker == "bm25f/1"));
+}
+
+#[test]
+fn threads_that_ask_at_the_same_time_get_the_same_answers() {
+    let bundle = folders().bundle(&["skills"]);
+    let requests = [
+        "fill PDF forms",
+        "chart a csv",
+        "squash commits",
+        "审查合同",
+        "nothing",
+    ];
+    let ask = || -> Vec<String> {
+        let answers = requests.iter().cycle().take(500);
+        answers
+            .map(|request| format!("{:?}", route(&bundle, request)))
+            .collect()
+    };
+    let alone = ask();
+    let (one, other) = std::thread::scope(|scope| {
+        let (one, other) = (scope.spawn(ask), scope.spawn(ask));
+        (
+            one.join().expect("no panic"),
+            other.join().expect("no panic"),
+        )
+    });
+    assert_eq!((&one, &other), (&alone, &alone));
+}
