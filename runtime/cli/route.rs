@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use skillbundle_format::{Candidate, Decision, Route, Settings, Why};
+use skillbundle_format::{Candidate, Decision, Route, Settings, rounded};
 
 use super::output::{Look, Output, is_utf8, note};
 use super::record;
@@ -393,31 +393,8 @@ fn candidate(candidate: &Candidate<'_>) -> Value {
         "matched_keywords".to_owned(),
         candidate.matched_keywords.clone().into(),
     );
-    record.insert("why".to_owned(), why(&candidate.why));
+    record.insert("why".to_owned(), candidate.why.to_json());
     record.into()
-}
-
-fn why(why: &Why) -> Value {
-    let terms = why
-        .terms
-        .iter()
-        .map(|it| json!({"term": it.term, "score": rounded(it.score), "fields": it.fields}));
-    let pairs = why
-        .pairs
-        .iter()
-        .map(|it| json!({"terms": it.terms, "score": rounded(it.score)}));
-    json!({
-        "terms": terms.collect::<Vec<_>>(),
-        "pairs": pairs.collect::<Vec<_>>(),
-        "name_share": rounded(why.name_share),
-        "name_score": rounded(why.name_score),
-        "named": why.named,
-    })
-}
-
-/// To six decimals, as the server answers: above the noise of binary fractions.
-fn rounded(score: f64) -> f64 {
-    (score * 1e6).round() / 1e6
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 pub use roster::{ROSTER_BYTES, Roster};
-pub use route::{Candidate, Route, Why, WhyPair, WhyTerm};
+pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
 pub use settings::{Profile, Settings};
 pub use skill::Skill;
 pub use verify::Verified;

@@ -12,6 +12,8 @@
 use std::cell::RefCell;
 use std::cmp::Reverse;
 
+use serde_json::{Value, json};
+
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::find::Match;
@@ -71,6 +73,34 @@ pub struct Why {
     pub name_score: f64,
     /// Whether the request names the skill outright.
     pub named: bool,
+}
+
+impl Why {
+    /// As the tools and `--json` give it, every figure [`rounded`].
+    pub fn to_json(&self) -> Value {
+        let terms = self
+            .terms
+            .iter()
+            .map(|it| json!({ "term": it.term, "score": rounded(it.score), "fields": it.fields }));
+        let pairs = self
+            .pairs
+            .iter()
+            .map(|it| json!({ "terms": it.terms, "score": rounded(it.score) }));
+        json!({
+            "terms": terms.collect::<Vec<_>>(),
+            "pairs": pairs.collect::<Vec<_>>(),
+            "name_share": rounded(self.name_share),
+            "name_score": rounded(self.name_score),
+            "named": self.named,
+        })
+    }
+}
+
+/// A score to six decimals: below every difference that means something (a
+/// priority step is a thousandth), above the noise of binary fractions, so that
+/// 0.1 + 0.2 reads 0.3.
+pub fn rounded(score: f64) -> f64 {
+    (score * 1e6).round() / 1e6
 }
 
 /// A term of a request in a skill.

@@ -3,7 +3,7 @@
 //! `Catalog::route`'s answer.
 
 use serde_json::{Value, json};
-use skillbundle_format::{Candidate, Decision, Error, File, Role, Route, Skill, Why};
+use skillbundle_format::{Candidate, Decision, Error, File, Role, Route, Skill, Why, rounded};
 
 use super::Asked;
 use super::reply::{Refusal, Reply};
@@ -85,28 +85,9 @@ fn candidate(found: &Candidate<'_>) -> Value {
 /// An answer of `bm25f/1` says why; the matched keywords are why of the other.
 fn with_reasons(mut answer: Value, found: &Candidate<'_>) -> Value {
     if found.why != Why::default() {
-        answer["why"] = why(&found.why);
+        answer["why"] = found.why.to_json();
     }
     answer
-}
-
-/// What a candidate has in common with the request.
-fn why(why: &Why) -> Value {
-    let terms = why
-        .terms
-        .iter()
-        .map(|it| json!({ "term": it.term, "score": rounded(it.score), "fields": it.fields }));
-    let pairs = why
-        .pairs
-        .iter()
-        .map(|it| json!({ "terms": it.terms, "score": rounded(it.score) }));
-    json!({
-        "terms": terms.collect::<Vec<_>>(),
-        "pairs": pairs.collect::<Vec<_>>(),
-        "name_share": rounded(why.name_share),
-        "name_score": rounded(why.name_score),
-        "named": why.named,
-    })
 }
 
 fn resolved(found: &Candidate<'_>) -> Result<Value, Error> {
@@ -174,13 +155,6 @@ fn with_origin(mut file: Value, from: Option<&Skill<'_>>) -> Value {
         file["from"] = json!(from.path);
     }
     file
-}
-
-/// To six decimals: below every difference that means something (a priority
-/// step is a thousandth), above the noise of binary fractions, so that 0.1 +
-/// 0.2 reads 0.3.
-fn rounded(score: f64) -> f64 {
-    (score * 1e6).round() / 1e6
 }
 
 #[cfg(test)]
