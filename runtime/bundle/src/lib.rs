@@ -49,6 +49,7 @@ pub use keywords::Decision;
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
+pub use names::branch;
 pub use roster::{ROSTER_BYTES, Roster};
 pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
 pub use settings::{Profile, Settings};

@@ -1,5 +1,6 @@
-//! Names and paths as keys: how they are folded, and the open-addressing
-//! tables that find them. Used when writing and when asking, so both agree.
+//! Names and paths as keys: how they are folded, which branch a path lies in,
+//! and the open-addressing tables that find them. Used when writing and when
+//! asking, so both agree.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,6 +18,27 @@ pub(crate) const ADDRESS: &str = "skill://";
 /// The path in an address such as `skill://team/pdf`.
 pub(crate) fn addressed(name: &str) -> Option<&str> {
     name.trim_start().strip_prefix(ADDRESS)
+}
+
+/// The directory of skills that a typed path means: `ui`, `ui/` and `ui/_index`
+/// are one, and of `_root` it is the whole tree, the empty one.
+pub fn branch(typed: &str) -> &str {
+    let path = typed.trim().trim_matches('/');
+    match path.strip_suffix("_index") {
+        _ if path == "_root" => "",
+        Some(directory) if directory.is_empty() || directory.ends_with('/') => {
+            directory.trim_end_matches('/')
+        }
+        _ => path,
+    }
+}
+
+/// Whether a path is a branch or lies below it, by whole segments.
+pub(crate) fn holds(branch: &str, path: &str) -> bool {
+    branch.is_empty()
+        || path
+            .strip_prefix(branch)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// One line without control characters: white space collapsed to single blanks.
@@ -65,4 +87,40 @@ fn start(key: &str, len: usize) -> usize {
     )]
     let hash = xxh3_64(key.as_bytes()) as usize;
     hash & (len - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_is_named_in_several_ways() {
+        for (typed, expected) in [
+            ("", ""),
+            ("/", ""),
+            ("_root", ""),
+            ("_index", ""),
+            ("ui", "ui"),
+            (" ui/ ", "ui"),
+            ("ui/_index", "ui"),
+            ("ui/react/_index", "ui/react"),
+            ("ui/my_index", "ui/my_index"),
+            ("ui/react/auth", "ui/react/auth"),
+        ] {
+            assert_eq!(branch(typed), expected, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_branch_holds_whole_segments() {
+        for (branch, path, expected) in [
+            ("ui", "ui/a", true),
+            ("ui", "ui", true),
+            ("ui", "uix", false),
+            ("ui", "a/ui", false),
+            ("", "x", true),
+        ] {
+            assert_eq!(holds(branch, path), expected, "{branch} {path}");
+        }
+    }
 }

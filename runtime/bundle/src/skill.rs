@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
 use crate::file::File;
 use crate::model::{Dialect, Scope};
+use crate::names::holds;
 use crate::schema::{ArchivedBlobRow, ArchivedSkillRow, NONE, flag};
 
 /// A skill of a bundle.
@@ -71,6 +72,12 @@ impl<'a> Skill<'a> {
     /// The last segment of its path: spec 4's install name.
     pub fn install_name(&self) -> &'a str {
         self.path.rsplit('/').next().unwrap_or(self.path)
+    }
+
+    /// Whether its path is this branch or lies below it, by whole segments.
+    /// A branch is what [`crate::branch`] gives; the empty one holds every skill.
+    pub fn lies_in(&self, branch: &str) -> bool {
+        holds(branch, self.path)
     }
 
     /// What to type to get exactly this skill: its name, its path where another

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use skillbundle_format::{Dialect, Error, Role, Skill};
+use skillbundle_format::{Dialect, Error, Role, Skill, branch};
 
 use super::Asked;
 use super::reply::{Refusal, Reply, shortened};
@@ -47,7 +47,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let mut inside = BTreeMap::new();
     for skill in asked.generation.catalog()?.skills() {
         let skill = skill?;
-        if holds(branch, skill.path) {
+        if skill.lies_in(branch) {
             inside.insert(skill.id, skill);
         }
     }
@@ -55,25 +55,6 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
         return Err(Refusal::NoTree(shortened(typed)));
     }
     Ok(Reply::json(json!({ "tree": tree(branch, &inside)? })))
-}
-
-/// The directory that a typed path means: `ui`, `ui/` and `ui/_index` are one.
-fn branch(typed: &str) -> &str {
-    let path = typed.trim().trim_matches('/');
-    match path.strip_suffix("_index") {
-        _ if path == "_root" => "",
-        Some(directory) if directory.is_empty() || directory.ends_with('/') => {
-            directory.trim_end_matches('/')
-        }
-        _ => path,
-    }
-}
-
-fn holds(branch: &str, path: &str) -> bool {
-    branch.is_empty()
-        || path
-            .strip_prefix(branch)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The one skill above all others, or a node of no skill where there are several.
@@ -142,41 +123,5 @@ fn name<'a>(skill: &Skill<'a>) -> &'a str {
         ("_root", _) => "root",
         (_, Some(directory)) => directory.rsplit('/').next().unwrap_or(directory),
         _ => skill.install_name(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_branch_is_named_in_several_ways() {
-        for (typed, expected) in [
-            ("", ""),
-            ("/", ""),
-            ("_root", ""),
-            ("_index", ""),
-            ("ui", "ui"),
-            (" ui/ ", "ui"),
-            ("ui/_index", "ui"),
-            ("ui/react/_index", "ui/react"),
-            ("ui/my_index", "ui/my_index"),
-            ("ui/react/auth", "ui/react/auth"),
-        ] {
-            assert_eq!(branch(typed), expected, "{typed:?}");
-        }
-    }
-
-    #[test]
-    fn a_branch_holds_whole_segments() {
-        for (branch, path, expected) in [
-            ("ui", "ui/a", true),
-            ("ui", "ui", true),
-            ("ui", "uix", false),
-            ("ui", "a/ui", false),
-            ("", "x", true),
-        ] {
-            assert_eq!(holds(branch, path), expected, "{branch} {path}");
-        }
     }
 }
