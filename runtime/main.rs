@@ -49,7 +49,7 @@ enum Command {
     List(list::Args),
     /// Print a skill, or one of its files
     Show(show::Args),
-    /// Find the skills that mention every word
+    /// Find the skills that mention every word, or come closest
     Search(search::Args),
     /// Ask which skill a request means, and why
     Route(route::Args),

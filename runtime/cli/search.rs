@@ -1,8 +1,9 @@
-//! `skillbundle search`: the skills that mention every word.
+//! `skillbundle search`: the skills that mention every word, or come closest.
 
 use anyhow::Result;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
-use skillbundle_format::{Close, Hit, Skill};
+use skillbundle_format::{Dialect, Hit, Hits, Matched, Search};
 
 use super::output::{Output, note};
 use super::table::Table;
@@ -13,22 +14,33 @@ use crate::sources::Sources;
 const EXAMPLES: &str = "\
 Examples:
   skillbundle search commit message             skills that hold both words
-  skillbundle search pdf --dir skills -n 3      the three best of a directory
+  skillbundle search pdf --dir skills -n 3      the first three of a directory
+  skillbundle search login --path ui --tag web  only below ui, and with that tag
   skillbundle search pdf --json                 for a script
 
 A skill is found when each word occurs in its name, path, description or text, as a
-word or a part of one. Where there is none, those that come closest are shown. In a pipe each line is path, name, score and excerpt, parted by tabs.";
+word or a part of one. Where no skill has them all, those that come closest are shown,
+best first. In a pipe each line is path, name, score and excerpt, parted by tabs.";
 
 // What `search` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Words that must all occur
+    /// Words to look for, all of them if there is such a skill
     #[arg(required = true)]
     words: Vec<String>,
     /// Show at most this many
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     limit: usize,
+    /// Only skills at or below this path
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// Only skills written like this
+    #[arg(long, value_name = "DIALECT", value_parser = dialects())]
+    dialect: Option<Dialect>,
+    /// Only skills with this tag or keyword in their frontmatter
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
     #[command(flatten)]
     sources: Sources,
     /// Print JSON
@@ -36,48 +48,32 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Prints the hits, best first.
+/// Prints the hits, those that come closest best first.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let query = args.words.join(" ");
     let opened = args.sources.open()?;
-    let catalog = opened.bundle.catalog()?;
-    let found = catalog.search(&query, args.limit)?;
-    let close = if found.total == 0 {
-        catalog.closest(&query, args.limit)?
-    } else {
-        Vec::new()
-    };
+    let found = opened.bundle.catalog()?.search(&Search {
+        query: &query,
+        path: args.path.as_deref(),
+        dialect: args.dialect,
+        tag: args.tag.as_deref(),
+        skip: 0,
+        limit: args.limit,
+    })?;
     let mut out = Output::new();
     if args.json {
-        let (how, hits): (_, Vec<Value>) = if close.is_empty() {
-            ("all", found.hits.iter().map(hit).collect())
-        } else {
-            ("ranked", close.iter().map(closest).collect())
-        };
-        out.json(&json!({"query": query, "total": found.total, "match": how, "skills": hits}))?;
-    } else if found.hits.is_empty() {
-        let end = if close.is_empty() {
-            ""
-        } else {
-            "; the closest are"
-        };
-        note(&format!(
-            "no skill of {} holds {}{end}",
-            opened.origin,
-            quoted(&args.words)
-        ));
-        if !close.is_empty() {
-            out.table(&table_of(close.iter().map(|it| {
-                (&it.skill, format!("{:.1}", it.score), it.excerpt.as_str())
-            })))?;
-        }
+        let hits: Vec<Value> = found.hits.iter().map(hit).collect();
+        out.json(&json!({
+            "query": query,
+            "total": found.total,
+            "match": found.matched.as_str(),
+            "skills": hits,
+        }))?;
     } else {
-        out.table(&table_of(
-            found
-                .hits
-                .iter()
-                .map(|it| (&it.skill, it.score.to_string(), it.excerpt.as_str())),
-        ))?;
+        if let Some(words) = missed(args, found.matched, &opened.origin) {
+            note(&words);
+        }
+        out.table(&table(&found))?;
         if out.is_terminal() && found.total > found.hits.len() {
             out.line(&format!(
                 "{} of {}; -n shows more",
@@ -90,36 +86,51 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// The dialects by their words.
+fn dialects() -> impl TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(Dialect::ALL.map(Dialect::as_str)).try_map(|word| {
+        Dialect::ALL
+            .into_iter()
+            .find(|dialect| dialect.as_str() == word)
+            .ok_or("no dialect of this name")
+    })
+}
+
 fn hit(hit: &Hit<'_>) -> Value {
     let mut record = record::skill(&hit.skill);
-    record.insert("score".to_owned(), hit.score.into());
+    record.insert("score".to_owned(), hit.score.to_json());
     record.insert("excerpt".to_owned(), hit.excerpt.as_str().into());
     record.into()
 }
 
-fn closest(close: &Close<'_>) -> Value {
-    let mut record = record::skill(&close.skill);
-    let score = (close.score * 1e3).round() / 1e3;
-    record.insert("score".to_owned(), score.into());
-    record.insert("excerpt".to_owned(), close.excerpt.as_str().into());
-    record.into()
-}
-
-/// Skill, score and excerpt of each line.
-fn table_of<'a>(lines: impl Iterator<Item = (&'a Skill<'a>, String, &'a str)>) -> Table {
+fn table(found: &Hits<'_>) -> Table {
     let mut table = Table::new(&["PATH", "NAME", "SCORE", "EXCERPT"]);
-    for (skill, score, excerpt) in lines {
-        table.row([skill.path, skill.name, &score, excerpt]);
+    for hit in &found.hits {
+        table.row([
+            hit.skill.path,
+            hit.skill.name,
+            &hit.score.to_string(),
+            &hit.excerpt,
+        ]);
     }
     table.hide("NAME");
     table.hide("SCORE");
     table
 }
 
-/// `pdf`, or `each of: pdf, table`.
-fn quoted(words: &[String]) -> String {
-    match words {
-        [word] => format!("`{word}`"),
-        words => format!("each of: {}", words.join(", ")),
-    }
+/// What to tell a person who did not get what was asked for.
+fn missed(args: &Args, matched: Matched, origin: &str) -> Option<String> {
+    let end = match matched {
+        Matched::All => return None,
+        Matched::Ranked => "; these come closest",
+        Matched::None => "",
+    };
+    let is_narrowed = args.path.is_some() || args.dialect.is_some() || args.tag.is_some();
+    let such = if is_narrowed { "such skill" } else { "skill" };
+    let words = match (args.words.as_slice(), matched) {
+        ([word], _) => format!("`{word}`"),
+        (words, Matched::None) => format!("any of: {}", words.join(", ")),
+        (words, _) => format!("each of: {}", words.join(", ")),
+    };
+    Some(format!("no {such} of {origin} holds {words}{end}"))
 }

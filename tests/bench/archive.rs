@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use skillbundle_format::Bundle;
+use skillbundle_format::{Bundle, Search};
 
 const SIZES: [usize; 3] = [10, 1_000, 10_000];
 
@@ -65,13 +65,21 @@ fn look_up_by_name(bencher: divan::Bencher<'_, '_>, size: usize) {
     });
 }
 
+fn search(query: &str) -> Search<'_> {
+    Search {
+        query,
+        limit: 10,
+        ..Search::default()
+    }
+}
+
 #[divan::bench(args = SIZES)]
 fn search_for_two_words(bencher: divan::Bencher<'_, '_>, size: usize) {
     let bundle = bundle(size);
     let catalog = bundle.catalog().expect("intact");
     bencher.bench(|| {
         catalog
-            .search(black_box("canary 00007"), 10)
+            .search(&search(black_box("canary 00007")))
             .expect("intact")
             .total
     });
@@ -83,7 +91,7 @@ fn search_with_many_hits(bencher: divan::Bencher<'_, '_>, size: usize) {
     let catalog = bundle.catalog().expect("intact");
     bencher.bench(|| {
         catalog
-            .search(black_box("review"), 10)
+            .search(&search(black_box("review")))
             .expect("intact")
             .total
     });

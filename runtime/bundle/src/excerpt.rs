@@ -1,11 +1,10 @@
-//! The line under a search hit (spec 4): a window of text around the first
-//! match. It decides nothing about which documents match.
+//! The line under a search hit: a window of text around the first match
+//! (spec 4), or the passage that has most in common with a request. It decides
+//! nothing about which documents match.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::text::clauses::clauses;
-use crate::text::terms::{Cut, Cutter};
+use crate::text::terms::Cutter;
 use crate::text::{lower, lower_char};
 
 /// How many characters the window has at most, from spec 4. The marks of its
@@ -30,11 +29,27 @@ const CUT: char = '…';
 pub(crate) fn excerpt(text: &str, words: &[&str]) -> String {
     let text = text.trim();
     let found = first_match(text, words).unwrap_or_default();
-    let (before, after) = (&text[..found.start], &text[found.end..]);
-    let shown: String = text[found.clone()].chars().take(MATCH_MAX).collect();
-    let is_whole = shown.len() == found.len();
+    let shown: Vec<char> = text[found.clone()].chars().take(MATCH_MAX).collect();
+    let is_whole = shown.len() == text[found.clone()].chars().count();
+    surrounded(text, found, shown, is_whole)
+}
 
-    let room = LENGTH - shown.chars().count();
+/// The passage of the text that holds the most of these terms by their weights,
+/// each counted once; of equal ones the first. Nothing where it holds none.
+///
+/// Terms are what [`Cutter`] gives. The passage is as long as an excerpt, and
+/// what the terms leave of it shows what stands around them.
+pub(crate) fn passage(text: &str, terms: &[(String, u32)]) -> Option<String> {
+    let text = text.trim();
+    let found = heaviest(&places(text, terms), terms)?;
+    let shown = collapsed(text[found.clone()].chars()).collect();
+    Some(surrounded(text, found, shown, true))
+}
+
+/// What is shown of a match, with the text around it in the room that is left.
+fn surrounded(text: &str, found: Range<usize>, shown: Vec<char>, is_whole: bool) -> String {
+    let (before, after) = (&text[..found.start], &text[found.end..]);
+    let room = LENGTH.saturating_sub(shown.len());
     let head = Window::new(before.chars().rev(), room.min(BEFORE));
     let tail = Window::new(
         after.chars(),
@@ -48,31 +63,92 @@ pub(crate) fn excerpt(text: &str, words: &[&str]) -> String {
         .into_iter()
         .chain(head.kept.into_iter().rev());
     let tail = tail.kept.into_iter().chain(cut(tail.is_cut || !is_whole));
-    head.chain(shown.chars()).chain(tail).collect()
+    head.chain(shown).chain(tail).collect()
 }
 
-/// The text from the sentence or line on that holds the most of what weighs:
-/// the sum over its distinct terms, the first of equals. Nothing where no
-/// sentence holds any.
-pub(crate) fn passage(text: &str, weight: impl Fn(&str) -> f64) -> Option<String> {
-    let mut cutter = Cutter::default();
-    let mut best: Option<(f64, &str)> = None;
-    for clause in clauses(text) {
-        let (mut seen, mut sum) = (HashSet::new(), 0.0);
-        cutter.cut(clause, |cut| {
-            if let Cut::Term(term) = cut
-                && seen.insert(term.to_owned())
-            {
-                sum += weight(term);
-            }
-        });
-        if sum > best.map_or(0.0, |(greatest, _)| greatest) {
-            best = Some((sum, clause));
+/// Where a term stands in a text.
+struct Place {
+    /// Which of the terms.
+    term: usize,
+    bytes: Range<usize>,
+    /// The same in characters, blanks collapsed.
+    columns: Range<usize>,
+}
+
+/// Where the terms stand, in order.
+fn places(text: &str, terms: &[(String, u32)]) -> Vec<Place> {
+    let (mut places, mut counted, mut column) = (Vec::new(), 0, 0);
+    Cutter::default().places(text, |found, bytes| {
+        if let Some(term) = terms.iter().position(|(term, _)| term == found) {
+            // A word begins where no run of blanks goes on, so that the parts
+            // add up to the whole.
+            column += collapsed(text[counted..bytes.start].chars()).count();
+            counted = bytes.start;
+            let end = column + text[bytes.clone()].chars().count();
+            places.push(Place {
+                term,
+                bytes,
+                columns: column..end,
+            });
+        }
+    });
+    places
+}
+
+/// The shortest part no longer than an excerpt that weighs most.
+fn heaviest(places: &[Place], terms: &[(String, u32)]) -> Option<Range<usize>> {
+    let mut part = Part::new(terms);
+    let (mut first, mut best) = (0, None);
+    for (last, place) in places.iter().enumerate() {
+        part.take_in(place.term);
+        while first < last && part.is_better_without(&places[first], place) {
+            part.let_go(places[first].term);
+            first += 1;
+        }
+        if best.as_ref().is_none_or(|(most, _)| part.weight > *most) {
+            best = Some((part.weight, places[first].bytes.start..place.bytes.end));
         }
     }
-    let (_, clause) = best?;
-    let start = clause.as_ptr().addr() - text.as_ptr().addr();
-    Some(excerpt(&text[start..], &[]))
+    best.map(|(_, bytes)| bytes)
+}
+
+/// Part of a text, by the terms that stand in it.
+struct Part<'t> {
+    terms: &'t [(String, u32)],
+    /// How often each stands there.
+    counts: Vec<usize>,
+    /// What they weigh, each counted once.
+    weight: u32,
+}
+
+impl<'t> Part<'t> {
+    fn new(terms: &'t [(String, u32)]) -> Self {
+        Self {
+            terms,
+            counts: vec![0; terms.len()],
+            weight: 0,
+        }
+    }
+
+    fn take_in(&mut self, term: usize) {
+        self.counts[term] += 1;
+        if self.counts[term] == 1 {
+            self.weight += self.terms[term].1;
+        }
+    }
+
+    fn let_go(&mut self, term: usize) {
+        self.counts[term] -= 1;
+        if self.counts[term] == 0 {
+            self.weight -= self.terms[term].1;
+        }
+    }
+
+    /// Whether the part from `first` to `last` is too long, or says what stands
+    /// first once more.
+    fn is_better_without(&self, first: &Place, last: &Place) -> bool {
+        last.columns.end - first.columns.start > LENGTH || self.counts[first.term] > 1
+    }
 }
 
 /// Where in the text the earliest match lies, the longest of those.
@@ -143,34 +219,6 @@ mod tests {
 
     use super::*;
     use crate::words::query_words;
-
-    #[test]
-    fn the_passage_is_the_sentence_that_weighs_most() {
-        let text = "# Forms\n\nOpen the file. Merge the files of a form, then flatten it. Done.\n- deploy\n";
-        let weight = |term: &str| match term {
-            "merg" | "flatten" => 2.0,
-            "file" => 1.0,
-            "deploi" | "deploy" => 3.0,
-            _ => 0.0,
-        };
-        assert_eq!(
-            passage(text, weight).as_deref(),
-            Some("Merge the files of a form, then flatten it. Done. - deploy")
-        );
-        assert_eq!(passage(text, |_| 0.0), None);
-        assert_eq!(passage("", weight), None);
-        let long = format!(
-            "file {}merge flatten {}",
-            "x. ".repeat(300),
-            "y ".repeat(300)
-        );
-        let found = passage(&long, weight).expect("there");
-        assert!(found.starts_with("merge flatten y y"), "{found}");
-        assert!(
-            found.ends_with('…') && found.chars().count() <= LENGTH + 1,
-            "{found}"
-        );
-    }
 
     fn around(text: &str, query: &str) -> String {
         let words = query_words(query);
@@ -250,7 +298,92 @@ mod tests {
         assert_eq!(unlowered("ȺȺx", 3..7), 2..5);
     }
 
+    type Terms = &'static [(&'static str, u32)];
+
+    /// Text, terms with their weights, passage. `~` stands for twenty words of
+    /// ten characters.
+    const PASSAGES: &[(&str, Terms, Option<&str>)] = &[
+        ("", &[("pdf", 9)], None),
+        ("nothing here", &[("pdf", 9)], None),
+        ("nothing here", &[], None),
+        (
+            "# Fill\n\n1.  open `Form.PDF`\n",
+            &[("pdf", 9)],
+            Some("# Fill 1. open `Form.PDF`"),
+        ),
+        // Two terms side by side weigh more than the first of them alone, and
+        // one that tells much more than both.
+        (
+            "form ~ merging the forms ~ pdf",
+            &[("form", 5), ("merg", 5), ("pdf", 4)],
+            Some(
+                "…123456789 123456789 123456789 123456789 123456789 123456789 merging the forms 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789…",
+            ),
+        ),
+        (
+            "form ~ merging the forms ~ pdf",
+            &[("form", 5), ("merg", 5), ("pdf", 11)],
+            Some(
+                "…123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 pdf",
+            ),
+        ),
+        // A term that is said twice counts once.
+        (
+            "pdf ~ form form form",
+            &[("form", 5), ("pdf", 6)],
+            Some(
+                "pdf 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789…",
+            ),
+        ),
+        ("创建组件。", &[("组件", 3)], Some("创建组件。")),
+    ];
+
+    #[test]
+    fn passages_hold_the_most_of_the_terms_by_weight() {
+        let words = "123456789 ".repeat(20);
+        for (text, terms, expected) in PASSAGES {
+            let found = passage(&text.replace('~', words.trim()), &weighed(terms));
+            assert_eq!(found.as_deref(), *expected, "{text:?} for {terms:?}");
+        }
+    }
+
+    fn weighed(terms: Terms) -> Vec<(String, u32)> {
+        let owned = |(term, weight): &(&str, u32)| ((*term).to_owned(), *weight);
+        terms.iter().map(owned).collect()
+    }
+
     proptest! {
+        #[test]
+        fn passages_are_short_tidy_and_none_holds_more(
+            words in prop::collection::vec("(alpha|beta|gamma|组件|[a-z]{2,9}[,.]?)[ \n]{1,3}", 0..120),
+        ) {
+            let text = words.concat();
+            let terms = weighed(&[("alpha", 5), ("beta", 3), ("gamma", 2), ("组件", 4)]);
+            let weight = |text: &str| -> u32 {
+                let mut held = [0; 4];
+                for place in places(text, &terms) {
+                    held[place.term] = terms[place.term].1;
+                }
+                held.iter().sum()
+            };
+            let Some(found) = passage(&text, &terms) else {
+                prop_assert_eq!(weight(&text), 0);
+                return Ok(());
+            };
+            prop_assert!(found.chars().count() <= LENGTH + 2, "{}", found);
+            prop_assert!(!found.contains('\n') && !found.contains("  "), "{:?}", found);
+            let tidy: Vec<char> = collapsed(text.trim().chars()).collect();
+            for from in 0..tidy.len() {
+                let part: String = tidy[from..].iter().take(LENGTH).collect();
+                // A part of a longer word is another term.
+                let starts = from == 0 || tidy[from - 1] == ' ';
+                let ends = from + LENGTH >= tidy.len() || tidy[from + LENGTH] == ' ';
+                if starts && ends {
+                    prop_assert!(weight(&part) <= weight(&found), "{:?} holds more than {:?}", part, found);
+                }
+            }
+        }
+
         #[test]
         fn excerpts_are_short_tidy_and_hold_the_match(
             text in "([a-zA-ZéİΣȺẞ组]{1,9}[ \n]{1,3}){0,80}|\\PC{0,300}|.{0,300}",

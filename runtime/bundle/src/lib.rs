@@ -44,7 +44,7 @@ pub use catalog::{Catalog, Root};
 pub use container::{Bundle, SectionInfo, publish};
 pub use error::Error;
 pub use file::{Arg, File};
-pub use find::{Close, Hit, Hits, Match};
+pub use find::{Hit, Hits, Match, Matched, Score, Search};
 pub use keywords::Decision;
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,

@@ -57,6 +57,9 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// Every one there is.
+    pub const ALL: [Self; 2] = [Self::Folder, Self::Tree];
+
     /// The word used on the wire and in listings: `folder` or `tree`.
     pub const fn as_str(self) -> &'static str {
         match self {

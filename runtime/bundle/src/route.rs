@@ -9,7 +9,7 @@
 //! clear lead the leader's decision stands; without one the request is
 //! ambiguous, and both rankers' candidates are named in the order of those scores.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 
 use serde_json::{Value, json};
@@ -123,6 +123,16 @@ pub struct WhyPair {
     pub score: f64,
 }
 
+/// A skill that has something in common with a request.
+pub(crate) struct Related {
+    /// The skill's number.
+    pub(crate) id: u32,
+    /// As in [`Candidate::score`].
+    pub(crate) score: f64,
+    /// The terms that they share, with what each tells.
+    pub(crate) terms: Vec<(String, u32)>,
+}
+
 thread_local! {
     /// Asking again allocates nothing.
     static BUFFERS: RefCell<(Scratch, Asked)> = RefCell::default();
@@ -151,23 +161,35 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The same, and why.
-    pub(crate) fn best_and_why(
+    /// The accepted skills that share a term with a request or are named in it,
+    /// whatever their dialect: how many there are, and in the order of
+    /// `bm25f/1` at most `limit` after the first `skip`.
+    pub(crate) fn related(
         &self,
         request: &str,
-        limit: usize,
-    ) -> Result<Vec<(u32, f64, Why)>, Error> {
+        (skip, limit): (usize, usize),
+        accept: impl Fn(u32) -> Result<bool, Error>,
+    ) -> Result<(usize, Vec<Related>), Error> {
+        let failed = Cell::new(None);
+        let accept = |id| {
+            accept(id).unwrap_or_else(|error| {
+                failed.set(Some(error));
+                false
+            })
+        };
         BUFFERS.with_borrow_mut(|(scratch, asked)| {
             let router = Router::new(*self, request, scratch, asked)?;
-            let all = |_| true;
+            // All of them, since they are counted.
+            let (named, all) = (&router.named, self.len());
             let best = router
                 .table
-                .best(router.asked, &router.named, limit, all, scratch)?;
-            let with_reasons = |scored: &Scored| {
-                let score = router.table.weight(scored.score);
-                Ok((scored.document, score, router.why(scored.document)?))
-            };
-            best.iter().map(with_reasons).collect()
+                .best(router.asked, named, all, accept, scratch)?;
+            if let Some(error) = failed.take() {
+                return Err(error);
+            }
+            let page = best.iter().skip(skip).take(limit);
+            let related: Result<_, Error> = page.map(|scored| router.related(scored)).collect();
+            Ok((best.len(), related?))
         })
     }
 
@@ -392,6 +414,18 @@ impl<'a, 's> Router<'a, 's> {
             (trees, all) if trees == all => KEYWORDS,
             _ => BOTH,
         }
+    }
+
+    fn related(&self, scored: &Scored) -> Result<Related, Error> {
+        let reasons = self.table.reasons(self.asked, scored.document)?;
+        let term = |&(place, impact, _): &(usize, u8, u8)| {
+            (self.asked.term(place).to_owned(), u32::from(impact))
+        };
+        Ok(Related {
+            id: scored.document,
+            score: self.table.weight(scored.score),
+            terms: reasons.terms.iter().map(term).collect(),
+        })
     }
 
     /// What a skill has in common with the request.

@@ -215,6 +215,11 @@ impl Generation {
         self.bundle.catalog()
     }
 
+    /// What tells these skills from any others.
+    pub(crate) fn content_address(&self) -> [u8; 32] {
+        self.bundle.content_address()
+    }
+
     /// The directory of a root, where a client can look into it.
     pub(crate) fn base(&self, root: u32) -> Option<&PathBuf> {
         self.bases.get(root as usize)?.as_ref()

@@ -3,6 +3,7 @@
 //! per tool below `mcp/`; how messages travel is `transport`'s business.
 
 mod arguments;
+mod cursor;
 mod reply;
 mod roster;
 mod tools;

@@ -1,7 +1,7 @@
 //! What the fuzz targets share: asking a bundle everything, and giving damaged
 //! bytes the checksums that let them past the first door.
 
-use skillbundle_format::{Bundle, Catalog, Skill};
+use skillbundle_format::{Bundle, Catalog, Search, Skill};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// Puts every question to a bundle that may lie. Answers do not matter: it must
@@ -17,7 +17,7 @@ pub fn ask_everything(bundle: &Bundle) {
     let _ = catalog.roots();
     for words in ["", "react auth", "a", "skill the of", "日本語 é"] {
         let _ = catalog.match_keywords(words);
-        let _ = catalog.search(words, 5);
+        let _ = catalog.search(&search(words, 5));
         let _ = catalog.by_name(words);
         let _ = catalog.by_path(words);
     }
@@ -29,11 +29,20 @@ pub fn ask_everything(bundle: &Bundle) {
     }
 }
 
+fn search(query: &str, limit: usize) -> Search<'_> {
+    Search {
+        query,
+        tag: Some(query).filter(|query| query.len() > 5),
+        limit,
+        ..Search::default()
+    }
+}
+
 fn ask_skill(catalog: Catalog<'_>, skill: Skill<'_>) {
     let _ = catalog.by_path(skill.path);
     let _ = catalog.by_name(skill.name);
     let _ = catalog.match_keywords(skill.description);
-    let _ = catalog.search(skill.name, 3);
+    let _ = catalog.search(&search(skill.name, 3));
     let _ = (skill.install_name(), skill.callable_name(), skill.digest());
     let _ = (skill.text(), skill.source(), skill.body(), skill.content());
     let _ = (

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use skillbundle_format::{Bundle, Catalog, Error, File, Skill, SkillSet};
+use skillbundle_format::{Bundle, Catalog, Error, File, Search, Skill, SkillSet};
 
 /// What was answered: texts and files as they are, the rest in words.
 pub(super) type Answer = Result<Vec<u8>, Error>;
@@ -80,8 +80,13 @@ impl Questions {
             }));
         }
         for words in &self.words {
-            heard.words(catalog.search(words, 5).map(|found| {
-                let mut rows = found.total.to_string();
+            let search = Search {
+                query: words,
+                limit: 5,
+                ..Search::default()
+            };
+            heard.words(catalog.search(&search).map(|found| {
+                let mut rows = format!("{} {}", found.total, found.matched.as_str());
                 for hit in found.hits {
                     let _ = write!(rows, "\n{} {} {}", hit.skill.id, hit.score, hit.excerpt);
                 }

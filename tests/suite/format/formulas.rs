@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use skillbundle_format::{Bundle, Dialect, Profile, SkillEntry, SkillSet, write};
+use serde_json::json;
+use skillbundle_format::{
+    Bundle, Catalog, Dialect, Hits, Matched, Profile, Score, Search, SkillEntry, SkillSet, write,
+};
 
 use super::random::skill_set;
 
@@ -41,6 +44,27 @@ const STOP_WORDS: [&str; 12] = [
     "a", "an", "the", "is", "of", "to", "for", "with", "le", "une", "du", "et",
 ];
 
+/// Sorted, with some that only look as if they lay below others.
+const PLACES: [&str; 16] = [
+    "_root",
+    "a",
+    "a/b",
+    "a/b/c",
+    "ab",
+    "api",
+    "api/_index",
+    "api/auth",
+    "apiary",
+    "ui",
+    "ui/_index",
+    "ui/a",
+    "ui/react/_index",
+    "ui/react/auth",
+    "ui/reactive",
+    "uix/ui",
+];
+const TAGS: [&str; 4] = ["web", "Front End", "PDF", "été"];
+
 fn vocabulary(longest: usize) -> impl Strategy<Value = Vec<String>> {
     vec(
         prop::sample::select(WORDS.to_vec()).prop_map(str::to_owned),
@@ -65,6 +89,104 @@ fn speaking_set() -> impl Strategy<Value = SkillSet> {
         }
         set
     })
+}
+
+/// The same with paths, dialects and tags that can be told apart.
+fn tagged_set() -> impl Strategy<Value = SkillSet> {
+    let places = prop::sample::subsequence(PLACES.to_vec(), PLACES.len() / 2);
+    let tags = vec(vec(prop::sample::select(TAGS.to_vec()), 0..3), 10);
+    (speaking_set(), places, tags).prop_map(|(mut set, places, tags)| {
+        set.skills.truncate(places.len());
+        for (at, skill) in set.skills.iter_mut().enumerate() {
+            places[at].clone_into(&mut skill.path);
+            (skill.parent, skill.files) = (None, Vec::new());
+            let tags = &tags[at];
+            let frontmatter = match at % 3 {
+                0 => json!({ "tags": tags }),
+                1 => json!({ "keywords": tags.join(", ") }),
+                _ => json!({ "metadata": { "tags": tags } }),
+            };
+            skill.frontmatter_json = frontmatter.to_string();
+        }
+        set
+    })
+}
+
+type Filter = (Option<String>, Option<Dialect>, Option<String>);
+
+fn filter() -> impl Strategy<Value = Filter> {
+    let text = |texts: &[&'static str]| {
+        prop::option::of(prop::sample::select(texts.to_vec()).prop_map(str::to_owned))
+    };
+    let branches = ["ui", "ui/", "ui/react", "a", "api", "uix", "nowhere", ""];
+    let tags = ["web", "WEB", "Front End", "none", ""];
+    (
+        text(&branches),
+        prop::option::of(prop::sample::select(Dialect::ALL.to_vec())),
+        text(&tags),
+    )
+}
+
+fn lets_in((path, dialect, tag): &Filter, skill: &SkillEntry) -> bool {
+    let path = path.as_deref().unwrap_or_default().trim_matches('/');
+    let tag = tag.as_deref().unwrap_or_default().to_lowercase();
+    // Tags stand in quotes or between commas, and no tag is part of another.
+    let tags = skill.frontmatter_json.to_lowercase();
+    format!("{}/", skill.path).starts_with(&format!("{path}/")[usize::from(path.is_empty())..])
+        && dialect.is_none_or(|dialect| skill.dialect == dialect)
+        && tags.contains(&tag)
+}
+
+/// What a search without pages finds: specification 4's skills that are let in,
+/// or where there is none, the ranker's.
+fn whole_list(
+    set: &SkillSet,
+    catalog: &Catalog<'_>,
+    query: &str,
+    lets_in: impl Fn(&SkillEntry) -> bool,
+) -> (Matched, Vec<(String, u32)>) {
+    let is_meant = |path: &str| set.skills.iter().any(|s| s.path == path && lets_in(s));
+    let (_, mut all) = hits(set, query, usize::MAX);
+    all.retain(|(path, _)| is_meant(path));
+    if !all.is_empty() {
+        return (Matched::All, all);
+    }
+    let ranked = catalog
+        .best(query, set.skills.len())
+        .expect("an answer")
+        .into_iter()
+        .map(|(id, score)| (catalog.skill(id).expect("a skill").path, score))
+        .filter(|(path, _)| is_meant(path))
+        .map(|(path, score)| (path.to_owned(), thousandths(score)))
+        .collect::<Vec<_>>();
+    let matched = if ranked.is_empty() {
+        Matched::None
+    } else {
+        Matched::Ranked
+    };
+    (matched, ranked)
+}
+
+/// Paths and scores, those of the ranker in thousandths.
+fn scored(found: &Hits<'_>) -> Vec<(String, u32)> {
+    let score = |score| match score {
+        Score::Tokens(count) => count,
+        Score::Weight(weight) => thousandths(weight),
+    };
+    found
+        .hits
+        .iter()
+        .map(|hit| (hit.skill.path.to_owned(), score(hit.score)))
+        .collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "scores are small and positive"
+)]
+fn thousandths(score: f64) -> u32 {
+    (score * 1000.0).round() as u32
 }
 
 fn context() -> impl Strategy<Value = String> {
@@ -107,12 +229,45 @@ proptest! {
         let catalog = bundle.catalog().expect("a catalog");
         for query in queries {
             let query = query.join("\t ");
-            let found = catalog.search(&query, limit).expect("an answer");
+            let search = Search { query: &query, limit, ..Search::default() };
+            let found = catalog.search(&search).expect("an answer");
             let (total, hits) = hits(&set, &query, limit);
-            prop_assert_eq!(found.total, total, "query {:?}", query);
-            let found: Vec<(String, u32)> =
-                found.hits.iter().map(|h| (h.skill.path.to_owned(), h.score)).collect();
-            prop_assert_eq!(found, hits, "query {:?}", query);
+            prop_assert_eq!(found.matched == Matched::All, total > 0, "query {:?}", query);
+            if total > 0 {
+                prop_assert_eq!(found.total, total, "query {:?}", query);
+                prop_assert_eq!(scored(&found), hits, "query {:?}", query);
+            }
+        }
+    }
+
+    #[test]
+    fn filters_and_pages_are_cuts_from_the_whole_list(
+        set in tagged_set(),
+        queries in vec(vocabulary(4), 3),
+        filters in vec(filter(), 3),
+        page in 1_usize..4,
+    ) {
+        let bundle = Bundle::from_bytes(&write(&set).expect("writes")).expect("opens");
+        let catalog = bundle.catalog().expect("a catalog");
+        for (query, filter) in queries.iter().map(|query| query.join(" ")).zip(&filters) {
+            let (path, dialect, tag) = filter;
+            let search = Search {
+                query: &query,
+                path: path.as_deref(),
+                dialect: *dialect,
+                tag: tag.as_deref(),
+                skip: 0,
+                limit: page,
+            };
+            let (matched, whole) = whole_list(&set, &catalog, &query, |skill| lets_in(filter, skill));
+            let mut found = Vec::new();
+            for skip in (0..=whole.len()).step_by(page) {
+                let hits = catalog.search(&Search { skip, ..search }).expect("an answer");
+                prop_assert_eq!((hits.matched, hits.total), (matched, whole.len()), "{:?}", search);
+                prop_assert!(hits.hits.len() == page.min(whole.len() - skip), "{:?}", search);
+                found.extend(scored(&hits));
+            }
+            prop_assert_eq!(found, whole, "{:?}", search);
         }
     }
 

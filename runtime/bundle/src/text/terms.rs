@@ -15,6 +15,8 @@
 //! - *Stems* are English ([`super::stem`]). Of text in Chinese, Japanese or
 //!   Korean, whose words no blank parts, each two neighbours are a term.
 
+use std::ops::Range;
+
 use unicode_normalization::UnicodeNormalization;
 
 use super::lower_char;
@@ -45,10 +47,26 @@ pub(crate) struct Cutter {
 impl Cutter {
     /// Gives the terms of `text` to `emit`, in order, repeated ones too.
     pub(crate) fn cut(&mut self, text: &str, mut emit: impl FnMut(Cut<'_>)) {
+        self.pieces(text, &mut |cut, _| emit(cut));
+    }
+
+    /// Gives the terms of `text` and where they stand in it to `emit`, in the
+    /// order of their beginnings. Those of text without blanks overlap.
+    pub(crate) fn places(&mut self, text: &str, mut emit: impl FnMut(&str, Range<usize>)) {
+        self.pieces(text, &mut |cut, of| {
+            if let Cut::Term(term) = cut {
+                let start = of.as_ptr().addr() - text.as_ptr().addr();
+                emit(term, start..start + of.len());
+            }
+        });
+    }
+
+    /// Gives the terms to `emit`, each with the part of `text` it was made of.
+    fn pieces(&mut self, text: &str, emit: &mut impl FnMut(Cut<'_>, &str)) {
         let mut rest = text;
         while let Some(start) = rest.find(is_kept) {
             if rest[..start].contains(is_break) {
-                emit(Cut::Break);
+                emit(Cut::Break, &rest[..start]);
             }
             rest = &rest[start..];
             let end = rest
@@ -57,13 +75,13 @@ impl Cutter {
             let (run, after) = rest.split_at(end);
             rest = after;
             for piece in without_elisions(run) {
-                self.piece(piece, rest, &mut emit);
+                self.piece(piece, rest, emit);
             }
         }
     }
 
     /// A run of letters and digits; `after` is what follows it.
-    fn piece(&mut self, piece: &str, after: &str, emit: &mut impl FnMut(Cut<'_>)) {
+    fn piece(&mut self, piece: &str, after: &str, emit: &mut impl FnMut(Cut<'_>, &str)) {
         let mut rest = piece;
         while let Some(first) = rest.chars().next() {
             if is_unspaced(first) {
@@ -79,7 +97,7 @@ impl Cutter {
         }
     }
 
-    fn word(&mut self, word: &str, after: &str, emit: &mut impl FnMut(Cut<'_>)) {
+    fn word(&mut self, word: &str, after: &str, emit: &mut impl FnMut(Cut<'_>, &str)) {
         if word.len() > LONGEST {
             return;
         }
@@ -104,22 +122,23 @@ impl Cutter {
         }
         stem(&mut self.word);
         if !self.word.is_empty() {
-            emit(Cut::Term(&self.word));
+            emit(Cut::Term(&self.word), word);
         }
     }
 }
 
 /// Each two neighbours, or the one character there is.
-fn unspaced(run: &str, emit: &mut impl FnMut(Cut<'_>)) {
+fn unspaced(run: &str, emit: &mut impl FnMut(Cut<'_>, &str)) {
     let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
     let (mut start, Some(mut middle)) = (0, ends.next()) else {
         return;
     };
     if middle == run.len() {
-        emit(Cut::Term(run));
+        emit(Cut::Term(run), run);
     }
     for end in ends {
-        emit(Cut::Term(&run[start..end]));
+        let two = &run[start..end];
+        emit(Cut::Term(two), two);
         (start, middle) = (middle, end);
     }
 }
@@ -259,6 +278,30 @@ mod tests {
         for (text, expected) in TEXTS {
             assert_eq!(shown(text), *expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_term_has_the_place_of_the_word_it_was_made_of() {
+        let text = "Déployer l’API: fetchUser, 创建组件 in C++";
+        let mut found = Vec::new();
+        Cutter::default().places(text, |term, at| found.push((term.to_owned(), &text[at])));
+        let found: Vec<_> = found
+            .iter()
+            .map(|(term, at)| (term.as_str(), *at))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("deploy", "Déployer"),
+                ("api", "API"),
+                ("fetch", "fetch"),
+                ("user", "User"),
+                ("创建", "创建"),
+                ("建组", "建组"),
+                ("组件", "组件"),
+                ("c++", "C"),
+            ]
+        );
     }
 
     #[test]

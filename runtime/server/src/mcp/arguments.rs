@@ -49,6 +49,27 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// One of some values, told by its word, that may be left out.
+    pub(crate) fn choice<T: Copy>(
+        self,
+        argument: &'static str,
+        choices: &[T],
+        word: fn(T) -> &'static str,
+    ) -> Result<Option<T>, Refusal> {
+        let Some(given) = self.optional_text(argument)? else {
+            return Ok(None);
+        };
+        let chosen = choices.iter().find(|choice| word(**choice) == given);
+        chosen.copied().map(Some).ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|choice| word(*choice)).collect();
+            wrong(
+                argument,
+                words.join(" or "),
+                format!("{:?}", shortened(given)),
+            )
+        })
+    }
+
     /// A flag, false where it is left out.
     pub(crate) fn flag(self, argument: &'static str) -> Result<bool, Refusal> {
         match self.given(argument) {
@@ -86,7 +107,11 @@ impl<'a> Arguments<'a> {
     }
 }
 
-fn wrong(argument: &'static str, expected: impl Into<String>, found: impl Into<String>) -> Refusal {
+pub(crate) fn wrong(
+    argument: &'static str,
+    expected: impl Into<String>,
+    found: impl Into<String>,
+) -> Refusal {
     Refusal::WrongArgument {
         argument,
         expected: expected.into(),

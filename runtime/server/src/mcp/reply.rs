@@ -32,6 +32,10 @@ pub(crate) enum Refusal {
         argument: String,
         known: &'static [&'static str],
     },
+    #[error(
+        "the cursor no longer fits: the skills have changed since it was given; search again without `cursor`"
+    )]
+    StaleCursor,
     #[error("skill not found: {0}; list_skills shows the paths there are")]
     NoSkill(String),
     #[error("no skills below {0}; list_skills without a path shows everything")]
@@ -101,6 +105,7 @@ impl Refusal {
     fn code(&self) -> &'static str {
         match self {
             Self::WrongArgument { .. } | Self::UnknownArgument { .. } => "invalid_argument",
+            Self::StaleCursor => "stale_cursor",
             Self::NoSkill(_) | Self::NoTree(_) => "skill_not_found",
             Self::Traversal(_) => "path_traversal",
             Self::NoFile { .. } => "asset_not_found",

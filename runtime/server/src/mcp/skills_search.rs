@@ -1,19 +1,25 @@
 //! `skills_search` (spec 4, `skills.search`): the skills whose names,
-//! descriptions and bodies hold every word of a query; where none does, those
-//! that come closest.
+//! descriptions and bodies hold every word of a query, or where there is none,
+//! those that come closest. Filters and pages are additions that are off
+//! unless they are asked for.
 
-use serde_json::json;
-use skillbundle_format::Close;
+use serde_json::{Value, json};
+use skillbundle_format::{Dialect, Hit, Hits, Matched, Search};
 
 use super::Asked;
-use super::reply::{Refusal, Reply};
+use super::cursor::Pages;
+use super::reply::{Refusal, Reply, shortened};
 use super::skills_list::{add_line, counted, entry};
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
   "properties": {
-    "query": { "type": "string", "description": "Keywords to match (all whitespace-separated tokens must be present)", "minLength": 1 },
-    "limit": { "type": "integer", "description": "Maximum number of hits", "minimum": 1, "maximum": 25, "default": 10 }
+    "query": { "type": "string", "description": "Keywords to match (all whitespace-separated tokens must be present; where no skill has them all, the closest are returned)", "minLength": 1 },
+    "limit": { "type": "integer", "description": "Maximum number of hits", "minimum": 1, "maximum": 25, "default": 10 },
+    "path": { "type": "string", "description": "Only skills at or below this path, such as \"ui\"" },
+    "dialect": { "type": "string", "enum": ["folder", "tree"], "description": "Only skills written like this" },
+    "tag": { "type": "string", "description": "Only skills with this tag or keyword in their frontmatter" },
+    "cursor": { "type": "string", "description": "The nextCursor of the page before, with the same query and filters" }
   },
   "required": ["query"],
   "additionalProperties": false
@@ -24,8 +30,8 @@ pub(crate) const OUTPUT: &str = r#"{
   "properties": {
     "query": { "type": "string" },
     "limit": { "type": "integer" },
-    "total": { "type": "integer", "description": "How many skills hold every word, shown or not" },
-    "match": { "type": "string", "enum": ["all", "ranked"], "description": "all: the results hold every word; ranked: no skill does, and the results come closest" },
+    "total": { "type": "integer", "description": "How many skills match, shown or not" },
+    "match": { "type": "string", "enum": ["all", "ranked", "none"], "description": "all: every result holds every word; ranked: no skill does, and these share something with the query, the closest first" },
     "results": {
       "type": "array",
       "items": {
@@ -35,69 +41,127 @@ pub(crate) const OUTPUT: &str = r#"{
           "meta": { "type": "object", "properties": { "name": { "type": "string" }, "description": { "type": "string" } } },
           "skillPath": { "type": "string" },
           "skillFile": { "type": "string" },
-          "score": { "type": "number", "description": "Number of matched words; if ranked, the ranker's score" },
-          "excerpt": { "type": "string", "description": "Text around the first match, or the closest passage" }
+          "score": { "type": "number", "description": "Number of matched words; of ranked results what the ranker gives" },
+          "excerpt": { "type": "string", "description": "Text around the first match; of ranked results the passage with most in common" }
         }
       }
     },
+    "nextCursor": { "type": "string", "description": "The cursor of the next page, where there is one" },
     "error": { "type": "string" }
   }
 }"#;
 
 pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
-    let arguments = asked.arguments.only(&["query", "limit"])?;
-    let query = arguments.text("query")?;
-    let limit = arguments.integer("limit", 1..=25, 10)?;
-    let catalog = asked.generation.catalog()?;
-    let found = catalog.search(query, limit as usize)?;
-    if found.total == 0 {
-        let close = catalog.closest(query, limit as usize)?;
-        if !close.is_empty() {
-            return closest(query, limit, &close, asked.options.list_bytes());
-        }
+    let (search, pages) = search(asked)?;
+    let found = asked.generation.catalog()?.search(&search)?;
+    let mut text = headed(&found, &search);
+    text.push_str(&lines(&found, asked.options.list_bytes())?);
+    let mut answer = json!({
+        "query": search.query,
+        "limit": search.limit,
+        "total": found.total,
+        "match": found.matched.as_str(),
+        "results": found.hits.iter().map(result).collect::<Vec<_>>(),
+    });
+    let end = search.skip.saturating_add(found.hits.len());
+    if !found.hits.is_empty() && end < found.total {
+        let next = pages.cursor(end);
+        text.push_str("\nFor more, search again with cursor ");
+        text.push_str(&next);
+        answer["nextCursor"] = json!(next);
     }
-    let (mut results, mut lines) = (Vec::new(), String::new());
-    for hit in &found.hits {
-        let mut result = entry(&hit.skill);
-        result["score"] = json!(hit.score);
-        result["excerpt"] = json!(hit.excerpt);
-        results.push(result);
-        add_line(
-            &mut lines,
-            hit.skill.callable_name()?,
-            &hit.excerpt,
-            asked.options.list_bytes(),
-        );
-    }
-    let shown = if results.len() < found.total {
-        format!(", the first {} of them", results.len())
-    } else {
-        String::new()
-    };
-    let text = format!("{}{shown}{lines}", counted(found.total, query.trim()));
-    Ok(Reply::text(
-        text,
-        json!({ "query": query, "limit": limit, "total": found.total, "match": "all", "results": results }),
-    ))
+    Ok(Reply::text(text, answer))
 }
 
-/// No skill holds every word: those that come closest, said to be so. `total`
-/// counts what the specification's rule finds.
-fn closest(query: &str, limit: u32, close: &[Close<'_>], most: usize) -> Result<Reply, Refusal> {
-    let (mut results, mut lines) = (Vec::new(), String::new());
-    for it in close {
-        let mut result = entry(&it.skill);
-        result["score"] = json!((it.score * 1e3).round() / 1e3);
-        result["excerpt"] = json!(it.excerpt);
-        results.push(result);
-        add_line(&mut lines, it.skill.callable_name()?, &it.excerpt, most);
-    }
-    let text = format!(
-        "{}; no skill holds every word, the closest are{lines}",
-        counted(0, query.trim())
+/// What is asked for, and the pages that its answer has.
+fn search<'a>(asked: &Asked<'a>) -> Result<(Search<'a>, Pages), Refusal> {
+    let known = &["query", "limit", "path", "dialect", "tag", "cursor"];
+    let arguments = asked.arguments.only(known)?;
+    let mut search = Search {
+        query: arguments.text("query")?,
+        limit: arguments.integer("limit", 1..=25, 10)? as usize,
+        path: arguments.optional_text("path")?,
+        dialect: arguments.choice("dialect", &Dialect::ALL, Dialect::as_str)?,
+        tag: arguments.optional_text("tag")?,
+        skip: 0,
+    };
+    let [path, dialect, tag] = filters(&search).map(|(_, value)| value);
+    let pages = Pages::new(
+        asked.generation.content_address(),
+        &[search.query, path, dialect, tag],
     );
-    Ok(Reply::text(
-        text,
-        json!({ "query": query, "limit": limit, "total": 0, "match": "ranked", "results": results }),
-    ))
+    if let Some(cursor) = arguments.optional_text("cursor")? {
+        search.skip = pages.skipped("cursor", cursor)? as usize;
+    }
+    Ok((search, pages))
+}
+
+/// The filters by name; the empty ones are off.
+fn filters<'a>(search: &Search<'a>) -> [(&'static str, &'a str); 3] {
+    [
+        ("path", search.path.unwrap_or_default()),
+        ("dialect", search.dialect.map_or("", Dialect::as_str)),
+        ("tag", search.tag.unwrap_or_default()),
+    ]
+}
+
+/// What spec 4 says about a hit.
+fn result(hit: &Hit<'_>) -> Value {
+    let mut result = entry(&hit.skill);
+    result["score"] = hit.score.to_json();
+    result["excerpt"] = json!(hit.excerpt);
+    result
+}
+
+/// The hits, for a person to read.
+fn lines(found: &Hits<'_>, most: usize) -> Result<String, Refusal> {
+    let mut lines = String::new();
+    for hit in &found.hits {
+        add_line(&mut lines, hit.skill.callable_name()?, &hit.excerpt, most);
+    }
+    Ok(lines)
+}
+
+/// The line above the hits.
+fn headed(found: &Hits<'_>, search: &Search<'_>) -> String {
+    let (query, only) = (search.query.trim(), only(filters(search)));
+    let part = part(found, search.skip);
+    if found.matched == Matched::Ranked {
+        let query = shortened(query);
+        format!("No skill holds every word of \"{query}\"{only}. The closest, best first{part}:")
+    } else {
+        format!("{}{only}{part}", counted(found.total, query))
+    }
+}
+
+/// `, the first 10 of them`, `, 11 to 20 of 30`, or nothing where all are shown.
+fn part(found: &Hits<'_>, skip: usize) -> String {
+    let (shown, total) = (found.hits.len(), found.total);
+    // Only of the closest it has not been said yet how many there are.
+    let all = match found.matched {
+        Matched::Ranked => total.to_string(),
+        Matched::All | Matched::None => "them".to_owned(),
+    };
+    match skip {
+        _ if shown == total => String::new(),
+        0 => format!(", the first {shown} of {all}"),
+        _ => {
+            let (first, last) = (skip.saturating_add(1), skip.saturating_add(shown));
+            format!(", {first} to {last} of {all}")
+        }
+    }
+}
+
+/// ` (only path ui, tag pdf)`, or nothing where no filter is on.
+fn only(filters: [(&str, &str); 3]) -> String {
+    let on: Vec<String> = filters
+        .iter()
+        .filter(|(_, value)| !value.trim().is_empty())
+        .map(|(name, value)| format!("{name} {}", shortened(value)))
+        .collect();
+    if on.is_empty() {
+        String::new()
+    } else {
+        format!(" (only {})", on.join(", "))
+    }
 }

@@ -10,7 +10,7 @@ mod searching;
 mod skill;
 
 use serde_json::{Value, json};
-use skillbundle_format::{Scope, SkillSet, write};
+use skillbundle_format::{Scope, SkillEntry, SkillSet, write};
 
 use super::reply::digest;
 use super::tools::TOOLS;

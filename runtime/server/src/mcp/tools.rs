@@ -85,8 +85,8 @@ pub(crate) const SKILLS_SEARCH: Tool = Tool {
     dotted: Some("skills.search"),
     title: "Search Skills",
     description: Some(
-        "Searches names, descriptions and texts of all skills. Every word of the query must occur. \
-         Returns where it occurs; load what fits with the skill tool.",
+        "Searches names, descriptions and texts of all skills for every word of the query; where none has them all, \
+         finds the closest. Returns where the words occur; load what fits with the skill tool.",
     ),
     input: skills_search::INPUT,
     output: skills_search::OUTPUT,

@@ -106,6 +106,20 @@ fn wrong_arguments_are_refused_with_what_was_expected_and_found() {
             "a whole number from 1 to 25",
             "a text",
         ),
+        (
+            "skills_search",
+            json!({ "query": "x", "dialect": "Tree" }),
+            "dialect",
+            "folder or tree",
+            "\"Tree\"",
+        ),
+        (
+            "skills_search",
+            json!({ "query": "x", "tag": ["web"] }),
+            "tag",
+            "a text",
+            "a list",
+        ),
     ] {
         let result = client.call(tool, arguments.clone());
         let structured = data(&result);

@@ -58,7 +58,7 @@ fn skills_search_wants_every_word_and_counts_beyond_its_limit() {
     let answer = &result["structuredContent"];
     assert_eq!(
         keys(answer),
-        ["query", "limit", "total", "match", "results"]
+        ["query", "limit", "total", "match", "results", "nextCursor"]
     );
     assert_eq!(
         (&answer["query"], &answer["limit"], &answer["total"]),
@@ -86,41 +86,206 @@ fn skills_search_wants_every_word_and_counts_beyond_its_limit() {
         text(&result)
     );
     assert_eq!(
-        client.call("skills_search", json!({ "query": "green coffee" }))["structuredContent"]["total"],
-        0
+        client.call("skills_search", json!({ "query": "coffee" }))["structuredContent"],
+        json!({ "query": "coffee", "limit": 10, "total": 0, "match": "none", "results": [] })
     );
     assert_eq!(client.call("skills_search", json!({ "query": "tea", "limit": 25 }))["structuredContent"]["results"].as_array().unwrap().len(), 25);
 }
 
+/// Six skills about tea, every second one in a tree.
+fn shelf() -> SkillSet {
+    let mut skills = Vec::new();
+    for n in 0..3 {
+        let path = format!("tea/green{n}");
+        skills.push(folder(
+            &path,
+            "About green tea",
+            "\nSteep it below boiling.\n",
+        ));
+        let path = format!("teapot{n}");
+        skills.push(SkillEntry {
+            frontmatter_json: json!({ "tags": ["Pots", "clay"] }).to_string(),
+            ..tree(
+                &path,
+                "About teapots",
+                &["pot"],
+                "\nWarm it with boiling water.\n",
+            )
+        });
+    }
+    skills.sort_by(|a, b| a.path.cmp(&b.path));
+    set(skills)
+}
+
+fn names(result: &Value) -> Vec<&str> {
+    let results = result["structuredContent"]["results"].as_array();
+    let results = results.unwrap_or_else(|| panic!("{result}"));
+    let names = results.iter().map(|hit| hit["installName"].as_str());
+    names.map(|name| name.expect("a name")).collect()
+}
+
 #[test]
 fn where_no_skill_holds_every_word_the_closest_are_named_as_such() {
-    let mut client = client(spec_folders());
-    let query = "which indexes does a slow postgres query want, zzzz?";
-    let result = client.call("skills_search", json!({ "query": query }));
+    let filler = "Nothing of interest stands here. ".repeat(20);
+    let body = format!("\nGreen paint. {filler}Steep green tea below boiling. {filler}");
+    let mut client = client(set(vec![
+        folder("brew", "Makes drinks", &body),
+        folder("coffee", "Roasts coffee beans", "\n# Beans\n"),
+        folder("knit", "Makes socks", "\nTwo needles.\n"),
+    ]));
+    let query = json!({ "query": "how do I steep green tea and coffee?" });
+    let result = client.call("skills_search", query);
     let answer = &result["structuredContent"];
     assert_eq!(
         (&answer["match"], &answer["total"]),
-        (&json!("ranked"), &json!(0)),
-        "{answer}"
+        (&json!("ranked"), &json!(2))
     );
-    assert_eq!(answer["results"][0]["meta"]["name"], "postgres");
-    assert!(answer["results"][0]["score"].as_f64().unwrap() > 0.0);
+    let hit = |name: &str| {
+        let results = answer["results"].as_array().unwrap();
+        results
+            .iter()
+            .find(|hit| hit["installName"] == name)
+            .unwrap_or_else(|| panic!("{name} is missing: {answer}"))
+    };
+    let excerpt = hit("brew")["excerpt"].as_str().unwrap();
+    assert!(excerpt.contains("Steep green tea below"), "{excerpt}");
+    assert!(excerpt.chars().count() <= 162, "{excerpt}");
+    // The body says nothing of it, so the description does.
+    assert_eq!(hit("coffee")["excerpt"], "Roasts coffee beans");
+    let scores: Vec<f64> = answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["score"].as_f64().unwrap())
+        .collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     assert!(
-        text(&result).contains("no skill holds every word, the closest are\n- postgres: "),
+        text(&result).starts_with(
+            "No skill holds every word of \"how do I steep green tea and coffee?\". The closest, best first:\n- "
+        ),
         "{}",
         text(&result)
     );
-    let limited = client.call("skills_search", json!({ "query": query, "limit": 1 }));
-    assert_eq!(
-        limited["structuredContent"]["results"]
-            .as_array()
+}
+
+#[test]
+fn filters_narrow_both_rules_and_are_off_unless_given() {
+    let mut client = client(shelf());
+    let green = ["green0", "green1", "green2"];
+    let pots = ["teapot0", "teapot1", "teapot2"];
+    let both = [green, pots].concat();
+    for (filters, matched, wanted) in [
+        (json!({}), "all", &both[..]),
+        (
+            json!({ "path": null, "tag": null, "dialect": null }),
+            "all",
+            &both,
+        ),
+        (json!({ "path": "", "tag": " " }), "all", &both),
+        (json!({ "path": "tea" }), "all", &green),
+        (json!({ "path": "/tea/" }), "all", &green),
+        (json!({ "path": "tea/green1" }), "all", &green[1..2]),
+        (json!({ "dialect": "tree" }), "all", &pots),
+        (
+            json!({ "dialect": "folder", "path": "teapot0" }),
+            "none",
+            &[],
+        ),
+        (json!({ "tag": "pots" }), "all", &pots),
+        (json!({ "tag": "pot" }), "none", &[]),
+    ] {
+        let mut arguments = json!({ "query": "boiling" });
+        arguments
+            .as_object_mut()
             .unwrap()
-            .len(),
-        1
-    );
-    // All words found: as the specification says. None known: nothing.
-    for (query, how) in [("postgres", "all"), ("zzzz qqqq", "all")] {
-        let answer = client.call("skills_search", json!({ "query": query }));
-        assert_eq!(answer["structuredContent"]["match"], how, "{query}");
+            .extend(filters.as_object().unwrap().clone());
+        let result = client.call("skills_search", arguments);
+        assert_eq!(names(&result), wanted, "{filters}");
+        assert_eq!(result["structuredContent"]["match"], matched, "{filters}");
     }
+    // Others hold every word, but none of those that were asked for.
+    let result = client.call(
+        "skills_search",
+        json!({ "query": "steep boiling", "dialect": "tree" }),
+    );
+    assert_eq!(names(&result), pots);
+    assert_eq!(result["structuredContent"]["match"], "ranked");
+    assert!(
+        text(&result).starts_with(
+            "No skill holds every word of \"steep boiling\" (only dialect tree). The closest"
+        ),
+        "{}",
+        text(&result)
+    );
+}
+
+#[test]
+fn pages_follow_one_another_to_the_end() {
+    let mut client = client(shelf());
+    for query in ["boiling", "boiling teapots of steel"] {
+        let whole = client.call("skills_search", json!({ "query": query }));
+        let (mut found, mut arguments) = (Vec::new(), json!({ "query": query, "limit": 4 }));
+        for page in 1.. {
+            let result = client.call("skills_search", arguments.clone());
+            let answer = &result["structuredContent"];
+            assert_eq!(answer["total"], 6);
+            found.extend(answer["results"].as_array().unwrap().clone());
+            match &answer["nextCursor"] {
+                Value::Null => {
+                    assert_eq!(page, 2);
+                    assert!(text(&result).contains("5 to 6 of"), "{}", text(&result));
+                    break;
+                }
+                cursor => {
+                    let more = format!("search again with cursor {}", cursor.as_str().unwrap());
+                    assert!(text(&result).ends_with(&more), "{}", text(&result));
+                    arguments["cursor"] = cursor.clone();
+                    // How many a page has may change on the way.
+                    arguments["limit"] = json!(3);
+                }
+            }
+        }
+        assert_eq!(json!(found), whole["structuredContent"]["results"]);
+    }
+}
+
+#[test]
+fn a_cursor_that_does_not_fit_is_refused() {
+    let source = Fake::new(shelf());
+    let mut client = Client::connected(source.clone());
+    let first = json!({ "query": "boiling", "limit": 2 });
+    let result = client.call("skills_search", first);
+    let cursor = &result["structuredContent"]["nextCursor"];
+    for (changed, found) in [
+        (json!({ "cursor": "" }), "something else"),
+        (json!({ "cursor": "not a cursor" }), "something else"),
+        (json!({ "cursor": "AAAA" }), "something else"),
+        (json!({ "query": "tea" }), "one of another search"),
+        (json!({ "path": "tea" }), "one of another search"),
+        (json!({ "tag": "tea" }), "one of another search"),
+        (json!({ "dialect": "tree" }), "one of another search"),
+    ] {
+        let mut arguments = json!({ "query": "boiling", "cursor": cursor });
+        arguments
+            .as_object_mut()
+            .unwrap()
+            .extend(changed.as_object().unwrap().clone());
+        let refused = data(&client.call("skills_search", arguments));
+        assert_eq!(
+            (&refused["argument"], &refused["found"]),
+            (&json!("cursor"), &json!(found)),
+            "{changed}"
+        );
+    }
+    source.edit(spec_folders());
+    let stale = json!({ "query": "boiling", "cursor": cursor });
+    let refused = client.call("skills_search", stale);
+    assert_eq!(refused["isError"], true);
+    assert_eq!(
+        data(&refused),
+        json!({
+            "error": "the cursor no longer fits: the skills have changed since it was given; search again without `cursor`",
+            "code": "stale_cursor",
+        })
+    );
 }
