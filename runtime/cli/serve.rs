@@ -1,20 +1,15 @@
 //! `skillbundle serve`: chooses what is served, greets a person who starts it
 //! by hand, and hands over to the server. A host that starts it hears nothing.
 
+mod log;
 mod quick;
 
 use std::env;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use skillbundle_server::{Archive, Options, Source};
-use tracing::level_filters::LevelFilter;
-use tracing::{Level, Metadata};
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 use super::list;
 use super::output::note;
@@ -60,7 +55,7 @@ enum Choice {
 
 /// Serves until the host closes stdin.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    log_to_stderr();
+    log::to_stderr();
     match choose(&args.sources)? {
         Choice::Bundle(file) => {
             sources::check_file(&file)?;
@@ -91,7 +86,8 @@ fn choose(typed: &Sources) -> Result<Choice> {
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {
-    if io::stdin().is_terminal() {
+    // Where stderr is none nobody would see it, and asking stdin makes a buffer for it.
+    if io::stderr().is_terminal() && io::stdin().is_terminal() {
         greet(&source, args)?;
     }
     let options = Options {
@@ -131,32 +127,4 @@ fn options_elsewhere(sources: &Sources) -> String {
         dir: sources.dir.iter().map(absolute).collect(),
     }
     .options()
-}
-
-/// Logs go to stderr: stdout belongs to the protocol.
-fn log_to_stderr() {
-    let wanted = env::var("SKILLBUNDLE_LOG").ok();
-    let level = wanted
-        .as_deref()
-        .map_or(Ok(LevelFilter::WARN), LevelFilter::from_str);
-    let known = level.is_ok();
-    // The protocol library warns of every request that is answered with an
-    // error; that is the client's business unless somebody asks.
-    let asked = wanted.is_some();
-    let ours = move |metadata: &Metadata<'_>| {
-        asked || *metadata.level() <= Level::ERROR || !metadata.target().starts_with("rmcp")
-    };
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .with_target(false)
-        .with_max_level(level.unwrap_or(LevelFilter::WARN))
-        .finish()
-        .with(filter_fn(ours))
-        .init();
-    if !known {
-        tracing::warn!(
-            "SKILLBUNDLE_LOG: expected off, error, warn, info, debug or trace; logging from warn on"
-        );
-    }
 }

@@ -68,7 +68,8 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
     let server = Server::new(Library::new(source), options);
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
-        session(server, Transport::new(input, output)).await
+        // On the heap: the stack would be touched page by page for it, twice.
+        Box::pin(session(server, Transport::new(input, output))).await
     });
     // A load that is under way must not hold the process.
     runtime.shutdown_background();

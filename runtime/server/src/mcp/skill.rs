@@ -63,17 +63,18 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<Reply, Error> {
         "Loading: {}\nBase directory: {base}\n\n{content}",
         skill.name
     );
-    let structured = json!({
+    let mut structured = json!({
         "name": skill.name,
         "path": skill.path,
         "description": skill.description,
         "location": skill.scope.as_str(),
         "base_directory": base,
         "digest": digest(skill.digest()?),
-        // Some hosts show the model this and not the text.
-        "content": content,
+        "content": null,
         "files": files,
     });
+    // Some hosts show the model this and not the text. Moved here, since the macro would copy it.
+    structured["content"] = content.into();
     Ok(Reply::text(text, structured))
 }
 

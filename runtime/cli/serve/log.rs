@@ -1,0 +1,112 @@
+//! The log of `serve`, on stderr: what is written, and what writes it. A start
+//! that has nothing to say does not pay for being able to: the library's
+//! subscriber takes 48 KiB and a tenth of all page faults before the first answer.
+
+use std::env;
+use std::io;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{Interest, set_global_default};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// The environment variable that says what is logged.
+const VARIABLE: &str = "SKILLBUNDLE_LOG";
+
+/// Logs to stderr from here on: stdout belongs to the protocol.
+pub(super) fn to_stderr() {
+    let wanted = env::var(VARIABLE).ok();
+    let level = wanted
+        .as_deref()
+        .map_or(Ok(LevelFilter::WARN), LevelFilter::from_str);
+    let log = Log {
+        level: *level.as_ref().unwrap_or(&LevelFilter::WARN),
+        asked: wanted.is_some(),
+        writer: OnceLock::new(),
+    };
+    // Another log is there already only where a test has set one.
+    let _ = set_global_default(log);
+    if level.is_err() {
+        tracing::warn!(
+            "{VARIABLE}: expected off, error, warn, info, debug or trace; logging from warn on"
+        );
+    }
+}
+
+/// Decides what is written, and makes the writer when there is something.
+struct Log {
+    level: LevelFilter,
+    /// Whether somebody asked for a level.
+    asked: bool,
+    writer: OnceLock<Box<dyn Subscriber + Send + Sync>>,
+}
+
+impl Log {
+    fn writer(&self) -> &dyn Subscriber {
+        self.writer.get_or_init(|| {
+            Box::new(
+                tracing_subscriber::fmt()
+                    .with_writer(io::stderr)
+                    .with_ansi(false)
+                    .with_target(false)
+                    .with_max_level(self.level)
+                    .finish(),
+            )
+        })
+    }
+}
+
+impl Subscriber for Log {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if self.enabled(metadata) {
+            Interest::always()
+        } else {
+            Interest::never()
+        }
+    }
+
+    /// The protocol library warns of every request that is answered with an
+    /// error; that is the client's business unless somebody asks.
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let ours = *metadata.level() <= Level::ERROR || !metadata.target().starts_with("rmcp");
+        *metadata.level() <= self.level && (self.asked || ours)
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.level)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        self.writer().event(event);
+    }
+
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        self.writer().new_span(attributes)
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        self.writer().record(span, values);
+    }
+
+    fn record_follows_from(&self, span: &Id, follows: &Id) {
+        self.writer().record_follows_from(span, follows);
+    }
+
+    fn enter(&self, span: &Id) {
+        self.writer().enter(span);
+    }
+
+    fn exit(&self, span: &Id) {
+        self.writer().exit(span);
+    }
+
+    fn clone_span(&self, span: &Id) -> Id {
+        self.writer().clone_span(span)
+    }
+
+    fn try_close(&self, span: Id) -> bool {
+        self.writer().try_close(span)
+    }
+}
