@@ -29,6 +29,7 @@ use crate::flat::{Magic, Numbers, TableReader, partition_point};
 use crate::text::background::share;
 
 mod build;
+mod lanes;
 pub(crate) mod parameters;
 mod query;
 #[cfg(test)]

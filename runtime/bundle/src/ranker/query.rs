@@ -4,21 +4,11 @@
 
 use std::cmp::Reverse;
 
-use super::parameters::{Field, MAX_TERMS, NAME_SHARE};
+use super::lanes::{CHUNK, Lanes, name_impact};
+use super::parameters::{Field, MAX_TERMS};
 use super::{ABSENT, RankTable, SHARES, TREE, WHAT, fixed, information, record};
 use crate::error::{Error, corrupt};
 use crate::text::terms::{Cut, Cutter};
-
-/// Documents whose sums are looked at together.
-const CHUNK: usize = 32;
-
-/// What a 255th of a name adds to a sum, in 65,536ths of the sum.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a small positive constant"
-)]
-const NAME_FACTOR: u16 = (NAME_SHARE * 65_536.0 / 255.0) as u16;
 
 /// A document and what it scored, in impacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +53,7 @@ pub(crate) struct Asked {
     pairs: Vec<(usize, usize)>,
 }
 
-/// Buffers for asking, by document.
+/// Buffers for asking, by document; whole chunks of them.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     cutter: Cutter,
@@ -79,38 +69,15 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     fn clear(&mut self, documents: usize) {
+        let padded = documents.next_multiple_of(CHUNK);
         self.rows.clear();
         self.sums.clear();
-        self.sums.resize(documents, 0);
+        self.sums.resize(padded, 0);
         self.shares.clear();
-        self.shares.resize(documents, 0);
+        self.shares.resize(padded, 0);
         self.bonuses.clear();
-        self.bonuses.resize(documents, 0);
+        self.bonuses.resize(padded, 0);
     }
-}
-
-/// Adds impacts to sums; of a known length, eight at once.
-fn add(sums: &mut [u16; CHUNK], impacts: &[u8; CHUNK]) {
-    for at in 0..CHUNK {
-        sums[at] = sums[at].wrapping_add(u16::from(impacts[at]));
-    }
-}
-
-/// A full chunk, or the last one with zeros behind it.
-fn padded<T: Copy + Default>(chunk: &[T]) -> [T; CHUNK] {
-    chunk.try_into().unwrap_or_else(|_| {
-        let mut full = [T::default(); CHUNK];
-        full[..chunk.len()].copy_from_slice(chunk);
-        full
-    })
-}
-
-/// The score of a document from its three parts. Every document is scored, so
-/// this stays within 16 bits, eight of which are added at once; a score that
-/// would pass them is as good as the greatest.
-fn score(sum: u16, share: u8, bonus: u16) -> u16 {
-    sum.saturating_add(name_impact(sum, share))
-        .saturating_add(bonus)
 }
 
 impl Reasons {
@@ -255,63 +222,62 @@ impl RankTable<'_> {
         if !named.is_empty() {
             let lifted = self.greatest(scratch)?.max(1);
             for document in named {
-                let chunk = self.chunk(*document as usize / CHUNK, scratch)?;
-                let score = *chunk.get(*document as usize % CHUNK)?;
+                let at = *document as usize;
+                let score = self.chunk(at / CHUNK, scratch)?.get(at % CHUNK);
                 if accept(*document) {
                     best.offer(*document, u32::from(score) + u32::from(lifted), true)?;
                 }
             }
         }
-        for (at, first) in (0..self.len()).step_by(CHUNK).enumerate() {
+        for at in 0..self.chunks() {
             let scores = self.chunk(at, scratch)?;
-            let greatest = scores.into_iter().fold(0, u16::max);
-            if greatest == 0 || u32::from(greatest) < best.least {
+            // What named documents score is beyond any other; so is this then.
+            let least = u16::try_from(best.least.max(1)).unwrap_or(u16::MAX);
+            if scores.greatest() < least {
                 continue;
             }
-            let first = u32::try_from(first).ok()?;
-            for (document, score) in (first..).zip(scores.map(u32::from)) {
-                if score > 0
-                    && score >= best.least
-                    && !named.contains(&document)
-                    && accept(document)
-                {
-                    best.offer(document, score, false)?;
+            for (place, score) in scores.at_least(least) {
+                let document = u32::try_from(at * CHUNK + place).ok()?;
+                if !named.contains(&document) && accept(document) {
+                    best.offer(document, score.into(), false)?;
                 }
             }
         }
         Some(best.finish())
     }
 
+    /// How many chunks the documents fill.
+    fn chunks(&self) -> usize {
+        self.len().div_ceil(CHUNK)
+    }
+
     fn greatest(&self, scratch: &Scratch) -> Option<u16> {
         let mut greatest = 0;
-        for at in 0..self.len().div_ceil(CHUNK) {
-            greatest = self
-                .chunk(at, scratch)?
-                .into_iter()
-                .fold(greatest, u16::max);
+        for at in 0..self.chunks() {
+            greatest = greatest.max(self.chunk(at, scratch)?.greatest());
         }
         Some(greatest)
     }
 
     /// The scores of one chunk of documents, zero behind the last. Rows are
     /// added up here, where the sums stay in registers.
-    fn chunk(&self, at: usize, scratch: &Scratch) -> Option<[u16; CHUNK]> {
-        let start = at * CHUNK;
-        let documents = start..self.len().min(start + CHUNK);
-        let mut sums = padded(scratch.sums.get(documents.clone())?);
+    fn chunk(&self, at: usize, scratch: &Scratch) -> Option<Lanes> {
+        let mut lanes = Lanes::new(scratch.sums.as_chunks().0.get(at)?);
         for row in &scratch.rows {
-            let row = (*row as usize).checked_mul(self.len())?;
-            let impacts = self
-                .impacts
-                .get(row + documents.start..row + documents.end)?;
-            add(&mut sums, &padded(impacts));
+            let start = (*row as usize)
+                .checked_mul(self.len())?
+                .checked_add(at * CHUNK)?;
+            let rest = self.impacts.get(start..)?;
+            match rest.first_chunk() {
+                Some(impacts) if (at + 1) * CHUNK <= self.len() => lanes.add(impacts),
+                _ => lanes.add(&padded(rest.get(..self.len() - at * CHUNK)?)),
+            }
         }
-        let shares = padded(scratch.shares.get(documents.clone())?);
-        let bonuses = padded(scratch.bonuses.get(documents)?);
-        for at in 0..CHUNK {
-            sums[at] = score(sums[at], shares[at], bonuses[at]);
-        }
-        Some(sums)
+        lanes.score(
+            scratch.shares.as_chunks().0.get(at)?,
+            scratch.bonuses.as_chunks().0.get(at)?,
+        );
+        Some(lanes)
     }
 
     fn add_terms(&self, asked: &Asked, scratch: &mut Scratch) -> Option<()> {
@@ -415,15 +381,16 @@ impl RankTable<'_> {
     }
 }
 
+/// The last chunk, with zeros behind it.
+fn padded(impacts: &[u8]) -> [u8; CHUNK] {
+    let mut full = [0; CHUNK];
+    full[..impacts.len()].copy_from_slice(impacts);
+    full
+}
+
 /// A document's number in three bytes.
 fn number([low, middle, high]: [u8; 3]) -> usize {
     u32::from_le_bytes([low, middle, high, 0]) as usize
-}
-
-/// What the name adds to a sum: [`NAME_SHARE`] of it for the whole name.
-fn name_impact(sum: u16, share: u8) -> u16 {
-    let factor = u16::from(share) * NAME_FACTOR;
-    ((u32::from(sum) * u32::from(factor)) >> 16) as u16
 }
 
 /// The words of a mask of fields.
