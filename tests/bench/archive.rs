@@ -22,7 +22,7 @@ fn main() {
     divan::main();
 }
 
-/// The one allocation is that of the result.
+/// Nothing is allocated but the results.
 #[divan::bench(args = SIZES)]
 fn rank_a_request(bencher: divan::Bencher<'_, '_>, size: usize) {
     let bundle = bundle(size);
