@@ -56,7 +56,6 @@ pub(crate) fn attach(tree: &Tree, draft: &mut Draft, out: &mut Vec<Diagnostic>) 
         }
     };
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    advice::of_size(&files, draft, out);
     draft.entry.files = files;
 }
 

@@ -37,7 +37,23 @@ pub(crate) struct Document {
     pub(crate) body: Range<usize>,
     /// The frontmatter's mapping; nothing where the file has no frontmatter.
     root: Option<Node>,
+    /// Whether other readers of YAML refuse the frontmatter, or read something
+    /// else.
+    pub(crate) mended: bool,
 }
+
+/// What is read here as it was meant, and elsewhere as something else or not at
+/// all.
+const MENDED: &[Code] = &[
+    Code::DuplicateKey,
+    Code::InvalidYaml,
+    Code::LooseIndentation,
+    Code::MissingSpace,
+    Code::TabIndentation,
+    Code::UnindentedText,
+    Code::UnquotedValue,
+    Code::YamlFeature,
+];
 
 /// Reads a Markdown file. `file` is its name in diagnostics.
 ///
@@ -59,6 +75,7 @@ pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnos
             text_start: parts.text_start,
             body: parts.body..text.len(),
             root,
+            mended: out.iter().any(|it| is_mended(it, parts.body)),
         };
         known::check(&document, &mut out);
         Some(document)
@@ -79,9 +96,17 @@ pub(crate) fn parse_yaml(file: &str, source: &[u8]) -> (Option<Document>, Vec<Di
             text_start,
             body: text.len()..text.len(),
             root: Some(root),
+            mended: out.iter().any(|it| is_mended(it, text.len())),
         })
     });
     (document, out)
+}
+
+/// Whether a finding says so of a frontmatter that ends where the body begins.
+/// YAML has no place for control characters.
+fn is_mended(finding: &Diagnostic, body: usize) -> bool {
+    let is_above = || finding.span.is_some_and(|span| span.start < body);
+    MENDED.contains(&finding.code) || (finding.code == Code::ControlCharacter && is_above())
 }
 
 impl Document {

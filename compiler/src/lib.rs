@@ -10,6 +10,7 @@ mod dialect;
 mod eval;
 mod frontmatter;
 mod last_good;
+mod published;
 mod render;
 mod resolve;
 mod settings;
@@ -146,11 +147,13 @@ fn passes(roots: &[Root], options: &Options, previous: &SkillSet) -> io::Result<
         },
     ));
 
+    let places: Vec<_> = drafts.iter().map(published::Place::of).collect();
     let set = SkillSet {
         settings: config::settings(&tree, &mut out),
         roots: roots.iter().map(root_entry).collect(),
         skills: drafts.into_iter().map(|draft| draft.entry).collect(),
     };
+    published::check(&set, &places, &mut out);
     let report = Report::new(out, |file| tree.source_of(file));
     Ok((
         Compiled {

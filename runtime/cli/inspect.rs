@@ -144,10 +144,12 @@ fn show_skill(out: &mut Output, skill: &Skill<'_>) -> Result<()> {
     let chain: Vec<&str> = skill.chain()?.iter().map(|link| link.path).collect();
     let keywords = skill.keywords()?.join(", ");
     let size = skill.source()?.len() as u64;
+    let uri = skill.published()?.map(|published| published.uri);
     let fields = [
         ("path", skill.path.to_owned()),
         ("name", skill.name.to_owned()),
         ("called", skill.callable_name()?.to_owned()),
+        ("uri", uri.unwrap_or_default().to_owned()),
         ("dialect", skill.dialect.as_str().to_owned()),
         (
             "root",

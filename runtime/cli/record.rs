@@ -33,6 +33,7 @@ pub(crate) fn whole_skill(of: &Skill<'_>) -> Result<Map<String, Value>> {
     let chain: Vec<&str> = of.chain()?.iter().map(|link| link.path).collect();
     let mut record = skill(of);
     record.extend(object(json!({
+        "uri": of.published()?.map(|published| published.uri),
         "priority": of.priority,
         "inherit": of.inherit,
         "chain": chain,

@@ -28,7 +28,7 @@
 //! warning skills/a/SKILL.md:3:1 not-text  a finding: severity, place, code
 //! ```
 //!
-//! `check.rs` lists the facts: fields of a skill, `frontmatter:KEY`, `file:PATH`,
+//! `check.rs` lists the facts: fields of a skill, `published`, `frontmatter:KEY`, `file:PATH`,
 //! `bytes:PATH`, and `setting:KEY` of the bundle.
 //!
 //! `UPDATE_GOLDEN=1` rewrites the `expect` and `report` fences, with the facts
@@ -51,7 +51,7 @@ macro_rules! suites {
     };
 }
 
-suites! { frontmatter yaml discovery links names files tree settings }
+suites! { frontmatter yaml discovery links names files tree settings published }
 
 #[test]
 fn every_file_of_cases_is_run() {

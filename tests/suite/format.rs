@@ -6,5 +6,6 @@ mod determinism;
 mod fixture;
 mod formulas;
 mod hostile;
+mod published;
 mod random;
 mod roundtrip;

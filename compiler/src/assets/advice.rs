@@ -3,33 +3,8 @@
 use skillbundle_format::FileEntry;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::dialect::{Draft, file_name};
+use crate::dialect::file_name;
 use crate::source::TreeRoot;
-
-/// Most files, and most bytes, of one skill that common hosts load.
-const PORTABLE_FILES: usize = 512;
-const PORTABLE_BYTES: usize = 16 << 20;
-
-/// Hosts that load skills refuse, or cut, what is larger.
-pub(super) fn of_size(files: &[FileEntry], draft: &Draft, out: &mut Vec<Diagnostic>) {
-    let bytes: usize = files
-        .iter()
-        .filter_map(|file| file.bytes.as_ref())
-        .map(|it| it.len())
-        .sum();
-    let bytes = bytes + draft.entry.source.len();
-    let count = files.len() + 1;
-    if count <= PORTABLE_FILES && bytes <= PORTABLE_BYTES {
-        return;
-    }
-    let (name, mib) = (&draft.entry.name, bytes >> 20);
-    let message = format!(
-        "`{name}` has {count} files with {mib} MiB, and common hosts load at most {PORTABLE_FILES} files with {} MiB",
-        PORTABLE_BYTES >> 20
-    );
-    let finding = Diagnostic::new(Code::SkillTooLarge, draft.shown.as_str(), message);
-    out.push(finding.help("split the skill, or move what it can do without elsewhere"));
-}
 
 /// Files that are served but were perhaps not meant to be.
 pub(super) fn of_content(

@@ -102,6 +102,7 @@ codes! {
     DuplicatePath "duplicate-path" Error "Two skills of one root have the same path."
     DuplicateName "duplicate-name" Warning "Two skills have one name; the first in order is found by it."
     SkillShadowed "skill-shadowed" Warning "An earlier root has a skill of the same path."
+    NotPublished "not-published" Warning "The skills extension of MCP cannot serve the skill; the tools do."
     LastGoodKept "last-good-kept" Warning "The new text does not load; the last good version stays."
     ConfigIgnored "config-ignored" Warning "An earlier root has a configuration already."
 
@@ -112,7 +113,7 @@ codes! {
     DuplicateAsset "duplicate-asset" Warning "A file is declared twice; the first declaration counts."
     UndeclaredFile "undeclared-file" Info "A file lies beside a page and is not declared, so it is not served."
     UnknownExecution "unknown-execution" Warning "A script's `execution` is neither `claude` nor `server`."
-    SkillTooLarge "skill-too-large" Warning "A skill has more files or bytes than hosts accept."
+    SkillTooLarge "skill-too-large" Warning "A skill, or its text, is larger than hosts accept."
     ReferenceLeavesSkill "reference-leaves-skill" Warning "A reference leads out of the skill, where an installed copy has nothing."
     BrokenReference "broken-reference" Warning "A reference leads to a file that is not there."
 

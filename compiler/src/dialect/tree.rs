@@ -91,6 +91,7 @@ pub(super) fn common(
         parent: None,
         keywords: Vec::new(),
         frontmatter_json: document.to_json(),
+        mended: document.mended,
         source: Arc::clone(source.bytes),
         text_start: document.text_start,
         body: document.body.clone(),

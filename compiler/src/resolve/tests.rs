@@ -28,6 +28,7 @@ fn draft(root: u32, path: &str, dialect: Dialect, name: &str) -> Draft {
         keywords: Vec::new(),
         frontmatter_json: "{}".to_owned(),
         source: format!("{root} {file_path}").into_bytes().into(),
+        mended: false,
         text_start: 0,
         body: 0..0,
         files: Vec::new(),

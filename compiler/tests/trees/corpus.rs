@@ -2,12 +2,13 @@
 //! The trees are looked for where `SKILLBUNDLE_CORPUS` says, else beside the
 //! repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use skillbundle_compiler::{Options, Root, Severity, compile};
+use skillbundle_format::{Bundle, LeftOut, Publication, SkillSet, publications};
 
 use crate::kit::skipped;
 
@@ -29,6 +30,52 @@ fn skill_files(directory: &Path, found: &mut BTreeSet<PathBuf>) {
             found.insert(path);
         }
     }
+}
+
+/// What the skills extension gets: other readers of YAML must understand every
+/// file of it, and all digests must hold.
+#[expect(clippy::print_stdout, reason = "the counts are what one looks at")]
+fn published(set: &SkillSet) {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for outcome in publications(set) {
+        let reason = match outcome {
+            Publication::Published { .. } => "published",
+            Publication::LeftOut(LeftOut::Name) => "name",
+            Publication::LeftOut(LeftOut::Description) => "description",
+            Publication::LeftOut(LeftOut::Mended) => "not YAML",
+            Publication::LeftOut(LeftOut::ByteOrderMark) => "byte order mark",
+            Publication::LeftOut(LeftOut::File(_)) => "file name",
+            Publication::LeftOut(LeftOut::Taken(_)) => "URI taken",
+            Publication::LeftOut(LeftOut::Overlaps(_)) => "overlap",
+        };
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let bytes = skillbundle_format::write(set).expect("a set can be written");
+    let bundle = Bundle::from_bytes(&bytes).expect("written bytes open");
+    bundle.verify().expect("written bytes are sound");
+    let published = bundle.catalog().and_then(|it| it.published());
+    let published = published.expect("a listing");
+    for skill in published.skills() {
+        let skill = skill.expect("a skill");
+        let text = skill.skill.text().expect("text");
+        let yaml = text.split("---").nth(1).unwrap_or_default();
+        let read: Result<serde_yaml::Value, _> = serde_yaml::from_str(yaml);
+        let name = read.map(|it| it["name"].as_str() == Some(skill.name));
+        assert!(name.is_ok_and(|it| it), "{} is read by others", skill.uri);
+    }
+    let sections = bundle.sections();
+    let size = |name| {
+        sections
+            .iter()
+            .find(|it| it.name == name)
+            .map_or(0, |it| it.len)
+    };
+    let files = published.uris_starting_with("").expect("URIs").count();
+    println!(
+        "  extension: {reasons:?}, {files} files, {} bytes of {}",
+        size("PUBLISHED") + size("SUMS"),
+        bytes.len()
+    );
 }
 
 #[expect(clippy::print_stdout, reason = "the counts are what one looks at")]
@@ -80,6 +127,7 @@ fn every_real_skill_is_served_or_named() {
             "{}",
             report.render_plain()
         );
+        published(&compiled.set);
         let again =
             compile(&[Root::project(&tree)], &Options::default()).expect("the tree can be read");
         let bytes = |it| skillbundle_format::write(it).expect("a set can be written");

@@ -152,7 +152,13 @@ fn a_root_may_be_hidden_or_a_skill_itself() {
         .skill("tool", "Tool Kit");
     let (skills, found) = tree.outcome(&["home/.agents/skills", "tool"]);
     assert_eq!(skills, ["live", "tool-kit"]);
-    assert_eq!(found, ["info name-mismatch tool/SKILL.md"]);
+    assert_eq!(
+        found,
+        [
+            "info name-mismatch tool/SKILL.md",
+            "warning not-published tool/SKILL.md"
+        ]
+    );
     let compiled = tree.compile(&["tool"]);
     assert_eq!(crate::kit::files(&compiled, "tool-kit"), ["scripts/a.sh"]);
 }

@@ -10,4 +10,5 @@ mod files;
 mod kit;
 mod names;
 mod pages;
+mod published;
 mod refresh;

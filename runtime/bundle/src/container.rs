@@ -41,10 +41,15 @@ pub struct Bundle {
     index: Range<usize>,
     sums: Range<usize>,
     pages: Pages,
+    /// `PUBLISHED` and its page table, likewise.
+    published: Range<usize>,
+    published_pages: Pages,
     /// Whether `KEYWORDS`, `WORDS` and `RANKS` agree with their checksums, once asked.
     keywords_agree: OnceLock<bool>,
     words_agree: OnceLock<bool>,
     ranks_agree: OnceLock<bool>,
+    /// Likewise the page table of `PUBLISHED`.
+    sums_agree: OnceLock<bool>,
 }
 
 /// Where a section of a bundle lies, for people who look inside.
@@ -95,7 +100,9 @@ impl Bundle {
             place(&header, Section::Pages)?,
             place(&header, Section::Index)?,
         );
+        let published = place(&header, Section::Published)?;
         let pages = Pages::new(sums.len(), index.len())?;
+        let published_pages = Pages::new(place(&header, Section::Sums)?.len(), published.len())?;
         if !header.names(Section::Pages, xxh3_128(&tables[sums.clone()])) {
             return Err(corrupt("the page table does not agree with its checksum"));
         }
@@ -105,9 +112,12 @@ impl Bundle {
             index,
             sums,
             pages,
+            published,
+            published_pages,
             keywords_agree: OnceLock::new(),
             words_agree: OnceLock::new(),
             ranks_agree: OnceLock::new(),
+            sums_agree: OnceLock::new(),
         })
     }
 
@@ -183,6 +193,26 @@ impl Bundle {
     pub(crate) fn rank_section(&self) -> Result<&[u8], Error> {
         const DAMAGED: Error = corrupt("the rank tables do not agree with their checksum");
         self.table(Section::Ranks, &self.ranks_agree, DAMAGED)
+    }
+
+    /// A part of `PUBLISHED`, whose pages are checked when first touched, after
+    /// the table of their checksums.
+    pub(crate) fn published(&self, part: Range<usize>) -> Result<&[u8], Error> {
+        const DAMAGED: Error =
+            corrupt("the page table of the published skills does not agree with its checksum");
+        let sums = self.table(Section::Sums, &self.sums_agree, DAMAGED)?;
+        let section = &self.storage.tables()[self.published.clone()];
+        let bytes = section
+            .get(part.clone())
+            .ok_or(corrupt("a published skill points outside its section"))?;
+        self.published_pages
+            .check(sums, section, part.start, part.len())?;
+        Ok(bytes)
+    }
+
+    /// The length of `PUBLISHED`.
+    pub(crate) fn published_len(&self) -> usize {
+        self.published.len()
     }
 
     fn table(

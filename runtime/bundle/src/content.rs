@@ -3,7 +3,7 @@
 
 use crate::error::{Error, corrupt};
 use crate::file::File;
-use crate::model::Dialect;
+use crate::model::{Dialect, SkillEntry, SkillSet};
 use crate::skill::Skill;
 
 impl<'a> Skill<'a> {
@@ -27,11 +27,12 @@ impl<'a> Skill<'a> {
         if !self.inherit || self.dialect == Dialect::Folder {
             return Ok(trimmed(&self.body()?).to_owned());
         }
+        let section = |skill: &Skill<'_>| Ok(section(skill.path, skill.file_path, &skill.body()?));
         let sections = self
             .chain()?
             .iter()
             .map(section)
-            .collect::<Result<Vec<_>, _>>()?;
+            .collect::<Result<Vec<_>, Error>>()?;
         Ok(sections.join("\n\n"))
     }
 
@@ -62,16 +63,48 @@ impl<'a> Skill<'a> {
     }
 }
 
-fn section(skill: &Skill<'_>) -> Result<String, Error> {
-    let body = skill.body()?;
-    Ok(format!(
-        "=== {} (from {}) ===\n\n{}",
-        heading(skill.path),
-        skill.file_path,
-        trimmed(&body)
-    )
-    .trim_end()
-    .to_owned())
+/// What [`Skill::content`] gives for a skill that is not written yet.
+pub(crate) fn resolved(set: &SkillSet, id: usize) -> String {
+    let body = |skill: &SkillEntry| {
+        let bytes = skill.source.get(skill.body.clone()).unwrap_or_default();
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    let skill = &set.skills[id];
+    if !skill.inherit || skill.dialect == Dialect::Folder {
+        return trimmed(&body(skill)).to_owned();
+    }
+    let sections: Vec<_> = chain(set, id)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|id| &set.skills[id as usize])
+        .map(|skill| section(&skill.path, &skill.file_path, &body(skill)))
+        .collect();
+    sections.join("\n\n")
+}
+
+/// The skill and its ancestors, root first, or nothing where parents form a
+/// ring or do not exist.
+pub(crate) fn chain(set: &SkillSet, id: usize) -> Option<Vec<u32>> {
+    let mut chain = vec![u32::try_from(id).ok()?];
+    let mut next = set.skills[id].parent;
+    while let (true, Some(parent)) = (set.skills[id].inherit, next) {
+        if chain.len() > set.skills.len() {
+            return None;
+        }
+        chain.push(parent);
+        next = set.skills.get(parent as usize)?.parent;
+    }
+    chain.reverse();
+    Some(chain)
+}
+
+fn section(path: &str, file_path: &str, body: &str) -> String {
+    let text = format!(
+        "=== {} (from {file_path}) ===\n\n{}",
+        heading(path),
+        trimmed(body)
+    );
+    text.trim_end().to_owned()
 }
 
 /// `ui/react/_index` is `UI > REACT`, `_root` is `GLOBAL RULES`.

@@ -8,7 +8,7 @@
 //!  12  must-understand  u32, feature bits
 //!  16  schema           u64, fingerprint of the table layout
 //!  24  file length      u64, exact
-//!  32  content address  SHA-256 over versions, schema, INDEX, KEYWORDS, WORDS, RANKS;
+//!  32  content address  SHA-256 over versions, schema, INDEX, KEYWORDS, WORDS, RANKS, PUBLISHED;
 //!                       INDEX holds the SHA-256 of every body and file
 //!  64  section count    u32, then u32 zero
 //!  72  sections         40 bytes each: kind u32, zero u32, offset u64,
@@ -60,28 +60,34 @@ pub(crate) enum Section {
     Words = 4,
     /// Postings for the ranker.
     Ranks = 5,
+    /// xxh3-64 of every page of `PUBLISHED`.
+    Sums = 6,
+    /// What the skills extension of the protocol serves.
+    Published = 7,
     /// The Markdown files, raw.
-    Body = 6,
+    Body = 8,
     /// The other files, raw or zstd.
-    Files = 7,
+    Files = 9,
 }
 
 impl Section {
     /// Every section, in the order in which they are written: what is read at
     /// each start comes first.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Pages,
         Self::Index,
         Self::Keywords,
         Self::Words,
         Self::Ranks,
+        Self::Sums,
+        Self::Published,
         Self::Body,
         Self::Files,
     ];
 
     /// How many of them, from the first, are tables and must be in memory. The
     /// others may stay in their file.
-    const TABLES: usize = 5;
+    const TABLES: usize = 7;
 
     /// The name shown by `inspect`.
     pub(crate) const fn name(self) -> &'static str {
@@ -91,6 +97,8 @@ impl Section {
             Self::Keywords => "KEYWORDS",
             Self::Words => "WORDS",
             Self::Ranks => "RANKS",
+            Self::Sums => "SUMS",
+            Self::Published => "PUBLISHED",
             Self::Body => "BODY",
             Self::Files => "FILES",
         }
@@ -159,7 +167,7 @@ impl Header {
 
     /// The length of the head and all tables: what must be in memory.
     pub(crate) fn tables_end(&self) -> u64 {
-        self.range(Section::Ranks).end
+        self.range(Section::Published).end
     }
 
     /// Whether this is the xxh3-128 of a section.

@@ -32,6 +32,7 @@ mod content;
 mod excerpt;
 mod file;
 mod find;
+mod published;
 mod route;
 mod skill;
 mod verify;
@@ -50,6 +51,10 @@ pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 pub use names::branch;
+pub use published::{
+    Child, LeftOut, Page, Publication, Published, PublishedSkill, Resource, lawful_name,
+    publications,
+};
 pub use roster::{ROSTER_BYTES, Roster};
 pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
 pub use settings::{Profile, Settings};

@@ -161,6 +161,8 @@ pub(crate) mod flag {
     pub(crate) const TREE: u32 = 1;
     /// Skill: inherits from its ancestors.
     pub(crate) const INHERIT: u32 = 1 << 1;
+    /// Skill: its frontmatter is not what a YAML reader makes of the file.
+    pub(crate) const MENDED: u32 = 1 << 2;
     /// File: declared as an asset.
     pub(crate) const ASSET: u32 = 1;
     /// File: declared as a script.

@@ -162,6 +162,11 @@ impl<'a> Skill<'a> {
         }
     }
 
+    /// See [`crate::SkillEntry::mended`].
+    pub(crate) fn is_mended(&self) -> bool {
+        self.row.flags.to_native() & flag::MENDED != 0
+    }
+
     /// Where the body lies in [`Self::source`].
     pub(crate) fn body_range(&self) -> std::ops::Range<usize> {
         self.row.body_start.to_native() as usize..self.row.body_end.to_native() as usize

@@ -62,6 +62,7 @@ impl Bundle {
             Section::Keywords,
             Section::Words,
             Section::Ranks,
+            Section::Published,
         ] {
             hash.update((section as u32).to_le_bytes());
             hash.update(sizes[section as usize - 1].len.to_le_bytes());
@@ -89,6 +90,7 @@ impl Bundle {
         catalog.roots()?;
         catalog.roster(ROSTER_BYTES)?;
         catalog.ranked().try_for_each(|skill| skill.map(|_| ()))?;
+        catalog.published()?.verify()?;
         let mut files = 0;
         for skill in catalog.skills() {
             let skill = skill?;
@@ -134,6 +136,8 @@ const fn disagreement(section: Section) -> &'static str {
         Section::Keywords => "section KEYWORDS does not agree with its checksum",
         Section::Ranks => "section RANKS does not agree with its checksum",
         Section::Words => "section WORDS does not agree with its checksum",
+        Section::Sums => "section SUMS does not agree with its checksum",
+        Section::Published => "section PUBLISHED does not agree with its checksum",
         Section::Body => "section BODY does not agree with its checksum",
         Section::Files => "section FILES does not agree with its checksum",
     }

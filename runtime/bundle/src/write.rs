@@ -9,6 +9,7 @@ use rkyv::rancor;
 use sha2::{Digest, Sha256};
 
 use crate::blobs::Blobs;
+use crate::content::chain;
 use crate::declared::Declared;
 use crate::error::Error;
 use crate::header::{Section, VERSION, assemble};
@@ -22,7 +23,7 @@ use crate::schema::{
     flag,
 };
 use crate::settings::{Profile, Settings};
-use crate::{keywords, mime, pages, ranker, words};
+use crate::{keywords, mime, pages, published, ranker, words};
 
 /// Writes `set` as a bundle.
 ///
@@ -60,13 +61,16 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
             .map(ranked)
             .collect::<Result<Vec<_>, _>>()?,
     )?;
-    let address = content_address([&index, &keywords, &words, &ranks]);
+    let published = writer.published;
+    let address = content_address([&index, &keywords, &words, &ranks, &published]);
     let sections = [
         pages::sums(&index),
         index,
         keywords,
         words,
         ranks,
+        pages::sums(&published),
+        published,
         writer.blobs.body,
         writer.blobs.files,
     ];
@@ -74,7 +78,7 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
 }
 
 /// INDEX holds the SHA-256 of every body and file, so this names them too.
-fn content_address(sections: [&Vec<u8>; 4]) -> [u8; 32] {
+fn content_address(sections: [&Vec<u8>; 5]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(VERSION.to_le_bytes());
     hash.update(FINGERPRINT.to_le_bytes());
@@ -83,6 +87,7 @@ fn content_address(sections: [&Vec<u8>; 4]) -> [u8; 32] {
         Section::Keywords,
         Section::Words,
         Section::Ranks,
+        Section::Published,
     ];
     for (section, bytes) in tables.into_iter().zip(sections) {
         hash.update((section as u32).to_le_bytes());
@@ -137,6 +142,10 @@ struct Writer {
     files: Vec<FileRow>,
     args: Vec<ArgRow>,
     blobs: Blobs,
+    /// The blobs of each skill: its Markdown file, then its files in the order
+    /// of the set.
+    contents: Vec<published::Contents>,
+    published: Vec<u8>,
 }
 
 impl Writer {
@@ -159,6 +168,7 @@ impl Writer {
             .collect::<Result<_, _>>()?;
         let ranking = ranking(&set.skills);
         let (roster, shown) = roster(set, &ranking, &owners)?;
+        self.published = published::build(set, &ranking, &self.contents, &mut self.blobs)?;
         Ok(Index {
             settings,
             roster: self.intern(&roster)?,
@@ -214,6 +224,12 @@ impl Writer {
         utf8(skill, skill.text_start..skill.source.len())?;
         utf8(skill, skill.body.clone())?;
         let chain = chain(set, id).ok_or_else(|| invalid("the parents do not end: the chain"))?;
+        let source = self.blobs.add_body(&skill.source)?;
+        let (files, blobs) = self.file_list(skill)?;
+        self.contents.push(published::Contents {
+            source,
+            files: blobs,
+        });
         Ok(SkillRow {
             priority: skill.priority,
             path: self.intern(&skill.path)?,
@@ -225,33 +241,41 @@ impl Writer {
             frontmatter: self.intern(&skill.frontmatter_json)?,
             chain: append(&mut self.chains, chain)?,
             keywords: self.string_list(&skill.keywords)?,
-            files: self.file_list(skill)?,
+            files,
             root: skill.root,
             parent: skill.parent.unwrap_or(NONE),
-            source: self.blobs.add_body(&skill.source)?,
+            source,
             text_start: narrow(skill.text_start)?,
             body_start: narrow(skill.body.start)?,
             body_end: narrow(skill.body.end)?,
             flags: bit(skill.dialect == Dialect::Tree, flag::TREE)
-                | bit(skill.inherit, flag::INHERIT),
+                | bit(skill.inherit, flag::INHERIT)
+                | bit(skill.mended, flag::MENDED),
             reserved: 0,
         })
     }
 
-    fn file_list(&mut self, skill: &SkillEntry) -> Result<Rows, Error> {
-        let mut files: Vec<&FileEntry> = skill.files.iter().collect();
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        if let Some(twice) = files.windows(2).find(|pair| pair[0].path == pair[1].path) {
+    /// The rows of the skill's files by path, and their blobs in the set's order.
+    fn file_list(&mut self, skill: &SkillEntry) -> Result<(Rows, Vec<u32>), Error> {
+        let mut order: Vec<usize> = (0..skill.files.len()).collect();
+        order.sort_by_key(|at| &skill.files[*at].path);
+        let path = |at: &usize| &skill.files[*at].path;
+        let is_twice = |pair: &[usize]| path(&pair[0]) == path(&pair[1]);
+        if let Some([twice, _]) = order.windows(2).find(|pair| is_twice(pair)) {
             return Err(Error::Invalid(format!(
                 "{:?} has the file {:?} twice",
-                skill.path, twice[0].path
+                skill.path,
+                path(twice)
             )));
         }
-        let rows: Vec<_> = files
-            .into_iter()
-            .map(|file| self.file(file))
-            .collect::<Result<_, _>>()?;
-        append(&mut self.files, rows)
+        let mut blobs = vec![NONE; order.len()];
+        let mut rows = Vec::with_capacity(order.len());
+        for at in order {
+            let row = self.file(&skill.files[at])?;
+            blobs[at] = row.blob;
+            rows.push(row);
+        }
+        Ok((append(&mut self.files, rows)?, blobs))
     }
 
     fn file(&mut self, file: &FileEntry) -> Result<FileRow, Error> {
@@ -423,22 +447,6 @@ fn check_paths(set: &SkillSet) -> Result<(), Error> {
         ))),
         None => Ok(()),
     }
-}
-
-/// The skill and its ancestors, root first, or nothing where parents form a
-/// ring or do not exist.
-fn chain(set: &SkillSet, id: usize) -> Option<Vec<u32>> {
-    let mut chain = vec![u32::try_from(id).ok()?];
-    let mut next = set.skills[id].parent;
-    while let (true, Some(parent)) = (set.skills[id].inherit, next) {
-        if chain.len() > set.skills.len() {
-            return None;
-        }
-        chain.push(parent);
-        next = set.skills.get(parent as usize)?.parent;
-    }
-    chain.reverse();
-    Some(chain)
 }
 
 fn append<T>(table: &mut Vec<T>, rows: Vec<T>) -> Result<Rows, Error> {

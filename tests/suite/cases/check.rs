@@ -68,6 +68,7 @@ fn outcome(
         for fact in facts_of(asked, skill.path) {
             let value = match fact.strip_prefix("setting:") {
                 Some(key) => setting(catalog, key)?,
+                None if fact == "published" => published(catalog, skill)?,
                 None => value_of(skill, fact)?,
             };
             let _ = writeln!(out, "  {fact} {value}");
@@ -156,6 +157,23 @@ fn setting(catalog: Catalog<'_>, key: &str) -> Result<Value, String> {
         "asset_max_bytes" => json!(settings.asset_max_bytes),
         _ => return Err(format!("no setting is called {key}")),
     })
+}
+
+/// The files that the skills extension lists for the skill, or null.
+fn published(catalog: Catalog<'_>, skill: Skill<'_>) -> Result<Value, String> {
+    let entry = || -> Result<Option<&str>, Error> {
+        let published = catalog.published()?;
+        match skill.published()? {
+            Some(skill) => published.entry(skill.uri),
+            None => Ok(None),
+        }
+    };
+    let Some(entry) = entry().map_err(|e| e.to_string())? else {
+        return Ok(Value::Null);
+    };
+    let entry: Value = serde_json::from_str(entry).map_err(|e| e.to_string())?;
+    let files = entry["resources"].as_array().into_iter().flatten();
+    Ok(files.map(|it| it["uri"].clone()).collect())
 }
 
 /// A key of the frontmatter as it was compiled, or all of it.

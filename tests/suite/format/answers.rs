@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use skillbundle_format::{Bundle, Catalog, Error, File, Search, Skill, SkillSet};
+use skillbundle_format::{Bundle, Catalog, Error, File, Published, Search, Skill, SkillSet};
 
 /// What was answered: texts and files as they are, the rest in words.
 pub(super) type Answer = Result<Vec<u8>, Error>;
@@ -93,6 +93,9 @@ impl Questions {
                 rows
             }));
         }
+        if let Some(published) = heard.or_error(catalog.published()) {
+            ask_published(published, heard);
+        }
         for id in 0..=self.skills {
             if let Some(skill) = heard.or_error(catalog.skill(id)) {
                 self.ask_skill(skill, heard);
@@ -157,6 +160,41 @@ impl Heard {
     fn or_error<T>(&mut self, answer: Result<T, Error>) -> Option<T> {
         answer.map_err(|error| self.bytes(Err(error))).ok()
     }
+}
+
+fn ask_published(published: Published<'_>, heard: &mut Heard) {
+    let page = published.page(0, usize::MAX, usize::MAX);
+    heard.words(page.map(|page| format!("{page:?}")));
+    let uris = |prefix| -> Result<Vec<String>, Error> {
+        let uris = published.uris_starting_with(prefix)?;
+        uris.map(|uri| uri.map(str::to_owned)).collect()
+    };
+    for uri in heard.or_error(uris("skill://")).into_iter().flatten() {
+        let Some(Some(resource)) = heard.or_error(published.resource(&uri)) else {
+            continue;
+        };
+        heard.words(Ok(format!(
+            "{uri} {} {} {} {:?} {}",
+            resource.name, resource.mime, resource.size, resource.digest, resource.is_text
+        )));
+        heard.bytes(resource.bytes().map(Cow::into_owned));
+        heard.words(resource.skill().map(|skill| skill.uri.to_owned()));
+        heard.words(
+            published
+                .entry(&uri)
+                .map(|entry| entry.unwrap_or_default().to_owned()),
+        );
+        let directory = uri.rsplit_once('/').map_or("", |(above, _)| above);
+        heard.words(published.directory(directory).map(|children| {
+            let children = children.into_iter().flatten();
+            children.map(|it| it.uri()).collect::<Vec<_>>().join("\n")
+        }));
+    }
+    let names = |prefix| -> Result<Vec<String>, Error> {
+        let skills = published.names_starting_with(prefix)?;
+        skills.map(|it| it.map(|it| it.name.to_owned())).collect()
+    };
+    heard.words(names("").map(|names| names.join("\n")));
 }
 
 fn ask_file(file: File<'_>, heard: &mut Heard) {

@@ -31,16 +31,28 @@ fn refused(bytes: &[u8], questions: &Questions, good: &[Answer], what: &str) -> 
     false
 }
 
+/// Both dialects, inheritance, a file of each kind: and no more, since every bit
+/// of it is flipped.
 fn small_set() -> SkillSet {
-    let project = Project::from_fixture("tree");
+    let project = Project::new();
     project
+        .file("_root.md", ROOT)
+        .file("_root/house.css", "a { color: red }\n")
+        .file("ui/sign_in.md", SIGN_IN)
+        .file("ui/sign_in/run.sh", "echo run\n")
         .file("review/SKILL.md", REVIEW)
         .file("review/references/a.md", "# A\n")
         .file("review/data.bin", (0..=255_u8).collect::<Vec<_>>());
     project.compile(&["."]).set
 }
 
-const REVIEW: &str = "---\nname: Review\ndescription: Reads a change and says what is wrong\n---\n\
+const ROOT: &str = "---\ndescription: Rules for all\nkeywords: [rules]\n\
+    assets:\n  - file: house.css\n---\nKeep it short.\n";
+
+const SIGN_IN: &str = "---\ndescription: Signs in\nkeywords: [sign in, login]\npriority: 2\n\
+    scripts:\n  - file: run.sh\n    args:\n      - name: user\n---\nAsk for the user.\n";
+
+const REVIEW: &str = "---\nname: review\ndescription: Reads a change and says what is wrong\n---\n\
     # Review\n\nRead the tests first.\n";
 
 /// Large enough for a section of each kind, among them a file that compresses.
@@ -85,7 +97,7 @@ fn every_single_bit_flip_is_refused() {
         (at_open, bits.len() - at_open)
     });
     assert!(
-        (8_000..=24_000).contains(&bytes.len()),
+        (6_000..=16_000).contains(&bytes.len()),
         "{} bytes are not a small bundle",
         bytes.len()
     );

@@ -120,7 +120,8 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
     ];
     let dialect = prop_oneof![Just(Dialect::Folder), Just(Dialect::Tree)];
     let keywords = vec(prop_oneof![4 => "[a-z]{1,10}", 1 => text(6)], 0..5);
-    let names = ("[A-Za-z][a-z -]{0,10}", text(60), path(4));
+    let name = prop_oneof![2 => "[a-z][a-z0-9]{0,2}", 1 => "[A-Za-z][a-z -]{0,10}"];
+    let names = (name, text(60), path(4));
     (
         names,
         dialect,
@@ -143,8 +144,8 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
                 let (source, text_start, body) = source;
                 SkillEntry {
                     path: String::new(),
-                    frontmatter_json: serde_json::json!({ "name": name, "odd": description })
-                        .to_string(),
+                    frontmatter_json:
+                        serde_json::json!({ "name": name, "description": description }).to_string(),
                     name,
                     description,
                     dialect,
@@ -155,6 +156,7 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
                     parent: None,
                     keywords,
                     source,
+                    mended: priority < -100.0,
                     text_start,
                     body,
                     files,

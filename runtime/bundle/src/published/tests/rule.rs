@@ -1,0 +1,201 @@
+//! Which skills are published, and where.
+
+use serde_json::Value;
+
+use super::super::LeftOut;
+use super::{bundle, check_set, outcomes, page, uris, with_files};
+use crate::model::{RootEntry, Scope, SkillEntry};
+use crate::sample::{file, set, skill};
+
+/// One change to a folder skill, and why it is left out then.
+#[test]
+fn a_folder_skill_that_is_not_lawful_is_left_out() {
+    type Change = fn(&mut SkillEntry);
+    let cases: &[(Change, LeftOut)] = &[
+        (
+            |it| it.frontmatter_json = r#"{"name":"Kit","description":"d"}"#.into(),
+            LeftOut::Name,
+        ),
+        (
+            |it| it.frontmatter_json = r#"{"name":1,"description":"d"}"#.into(),
+            LeftOut::Name,
+        ),
+        (|it| it.frontmatter_json = "[]".into(), LeftOut::Name),
+        (
+            |it| it.frontmatter_json = r#"{"name":"kit"}"#.into(),
+            LeftOut::Description,
+        ),
+        (
+            |it| it.frontmatter_json = r#"{"name":"kit","description":" "}"#.into(),
+            LeftOut::Description,
+        ),
+        (|it| it.mended = true, LeftOut::Mended),
+        (|it| it.text_start = 3, LeftOut::ByteOrderMark),
+        (
+            |it| it.file_path = "../kit/SKILL.md".into(),
+            LeftOut::File("../kit".into()),
+        ),
+        (
+            |it| it.files = vec![file("a/skill.md", b"x"), file("a/SKILL.md", b"y")],
+            LeftOut::File("a/SKILL.md".into()),
+        ),
+        (
+            |it| it.files = vec![file(&"x".repeat(2048), b"x")],
+            LeftOut::File("x".repeat(2048)),
+        ),
+    ];
+    for (change, reason) in cases {
+        let mut entry = skill("kit", "x\n");
+        change(&mut entry);
+        let set = set(vec![skill("first", "x\n"), entry, skill("last", "x\n")]);
+        let outcomes = outcomes(&set);
+        assert_eq!(outcomes[1], Err(reason.clone()));
+        assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+        if reason != &LeftOut::ByteOrderMark {
+            check_set(&set);
+        }
+    }
+}
+
+#[test]
+fn nested_skills_share_their_files() {
+    let inner = with_files(skill("kit/sub", "x\n"), &["a.md"]);
+    let mut outer = with_files(skill("kit", "x\n"), &["b.md"]);
+    let mut inner_md = file("sub/skill.md", &inner.source);
+    outer.files.push(file("sub/a.md", b"a.md of kit/sub"));
+    outer.files.push(inner_md.clone());
+    let agreeing = set(vec![outer.clone(), inner.clone()]);
+    assert_eq!(
+        uris(&agreeing),
+        ["skill://kit/SKILL.md", "skill://kit/sub/SKILL.md"]
+    );
+    check_set(&agreeing);
+    let bundle = bundle(&agreeing);
+    let catalog = bundle.catalog().expect("intact");
+    let published = catalog.published().expect("intact");
+    let shared = published
+        .resource("skill://kit/sub/a.md")
+        .expect("intact")
+        .expect("there");
+    assert_eq!(shared.skill().expect("intact").name, "sub");
+
+    // Another text, one file less, or the other way round.
+    inner_md.bytes = Some(b"other".as_slice().into());
+    outer.files[2] = inner_md;
+    let disagreeing = set(vec![outer.clone(), inner.clone()]);
+    assert_eq!(outcomes(&disagreeing)[1], Err(LeftOut::Overlaps(0)));
+    check_set(&disagreeing);
+    let inside_first = set(vec![inner, outer]);
+    assert_eq!(outcomes(&inside_first)[1], Err(LeftOut::Overlaps(0)));
+    check_set(&inside_first);
+}
+
+#[test]
+fn a_root_that_is_a_skill_has_the_others_in_it() {
+    let mut top = skill("whole", "x\n");
+    top.file_path = "SKILL.md".to_owned();
+    let inner = skill("kit", "x\n");
+    top.files = vec![file("kit/SKILL.md", &inner.source)];
+    let set = set(vec![inner, top]);
+    assert_eq!(
+        uris(&set),
+        ["skill://whole/kit/SKILL.md", "skill://whole/SKILL.md"]
+    );
+    check_set(&set);
+}
+
+#[test]
+fn of_two_folder_skills_with_one_uri_the_first_is_published() {
+    let mut other = skill("b", "x\n");
+    other.frontmatter_json = r#"{"name":"a","description":"d"}"#.to_owned();
+    let set = set(vec![skill("a", "x\n"), other]);
+    assert_eq!(outcomes(&set)[1], Err(LeftOut::Taken(0)));
+    check_set(&set);
+}
+
+#[test]
+fn pages_get_lawful_names_of_their_own() {
+    let paths = [
+        "_index",
+        "_root",
+        "root",
+        "ui/_index",
+        "ui/React Hooks",
+        "ui/react_hooks",
+        "ui/ui",
+        "ui",
+        "日本/x",
+    ];
+    let set = set(paths.map(|path| page(path, None)).into());
+    assert_eq!(
+        uris(&set),
+        [
+            "skill://index/SKILL.md",
+            "skill://root/SKILL.md",
+            "skill://root-2/SKILL.md",
+            "skill://ui/ui/SKILL.md",
+            "skill://ui/react-hooks/SKILL.md",
+            "skill://ui/react-hooks-2/SKILL.md",
+            "skill://ui/ui-2/SKILL.md",
+            // Others lie in `ui`, and a manifest would have to list them.
+            "skill://ui-2/SKILL.md",
+            "skill://skills/x/SKILL.md",
+        ]
+    );
+    check_set(&set);
+}
+
+#[test]
+fn a_page_is_published_as_what_its_chain_says() {
+    let root = with_files(page("_root", None), &["assets/a.css", "assets/b.css"]);
+    let mut leaf = with_files(page("ui/Auth", Some(0)), &["assets/b.css", "run.sh"]);
+    leaf.description = "Signs in: \"fast\"\n\u{2028}# and well".to_owned();
+    let set = set(vec![root, leaf]);
+    let bundle = bundle(&set);
+    let catalog = bundle.catalog().expect("intact");
+    let published = catalog.published().expect("intact");
+    let resource = published
+        .resource("skill://ui/auth/SKILL.md")
+        .expect("intact")
+        .expect("there");
+    let content = catalog
+        .skill(1)
+        .and_then(|it| it.content())
+        .expect("intact");
+    assert_eq!(
+        String::from_utf8_lossy(&resource.bytes().expect("intact")),
+        format!(
+            "---\nname: \"auth\"\ndescription: \"Signs in: \\\"fast\\\"\\u000a\\u2028# and well\"\n---\n\n{content}\n"
+        )
+    );
+    let entry: Value = published
+        .entry(resource.uri)
+        .expect("intact")
+        .and_then(|it| serde_json::from_str(it).ok())
+        .expect("JSON");
+    assert_eq!(
+        entry["frontmatter"],
+        serde_json::json!({"name": "auth", "description": set.skills[1].description})
+    );
+    let read = |path: &str| {
+        let uri = format!("skill://ui/auth/{path}");
+        let resource = published.resource(&uri).expect("intact").expect("there");
+        String::from_utf8_lossy(&resource.bytes().expect("intact")).into_owned()
+    };
+    assert_eq!(read("assets/a.css"), "assets/a.css of _root");
+    assert_eq!(read("assets/b.css"), "assets/b.css of ui/Auth");
+    check_set(&set);
+}
+
+#[test]
+fn a_page_inside_a_folder_skill_of_another_root_is_left_out() {
+    let mut below = page("kit/x", None);
+    below.root = 1;
+    let mut set = set(vec![skill("kit", "x\n"), below]);
+    set.roots.push(RootEntry {
+        label: "below".to_owned(),
+        scope: Scope::Global,
+    });
+    assert_eq!(outcomes(&set)[1], Err(LeftOut::Overlaps(0)));
+    check_set(&set);
+}

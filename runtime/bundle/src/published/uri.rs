@@ -1,0 +1,218 @@
+//! The words and addresses of the extension: lawful names, URIs of files, and
+//! the way back from a URI to what people read.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::names::ADDRESS;
+
+/// The file that makes a directory a skill, as the extension spells it.
+pub(crate) const SKILL_MD: &str = "SKILL.md";
+
+/// The longest name of the Agent Skills specification, in characters.
+pub(crate) const NAME_LEN: usize = 64;
+
+/// The longest URI that Claude Code takes, in bytes.
+pub(crate) const URI_LEN: usize = 2048;
+
+/// What a segment of a URI may hold unescaped: RFC 3986's `pchar`, without
+/// `$` and `'`, which Claude Code declines in a directory.
+const PLAIN: &[u8] = b"-._~!()*+,;=:@&";
+
+/// What stands for a directory of which nothing can be part of an authority.
+const NAMELESS: &str = "skills";
+
+/// Whether a name obeys `^[a-z0-9]+(-[a-z0-9]+)*$` and has at most 64 characters.
+pub(crate) fn is_lawful(name: &str) -> bool {
+    let is_word = |word: &str| {
+        let letter = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
+        !word.is_empty() && word.bytes().all(letter)
+    };
+    name.len() <= NAME_LEN && name.split('-').all(is_word)
+}
+
+/// A lawful name made of any text: accents fall off, letters become small, and
+/// what is neither letter nor digit becomes one `-`.
+pub fn lawful(text: &str) -> String {
+    let mut name = dashed(text, |_| false);
+    name.truncate(NAME_LEN);
+    let name = name.trim_end_matches('-');
+    if name.is_empty() { "skill" } else { name }.to_owned()
+}
+
+/// The `number`th name of those that would be the same.
+pub(crate) fn numbered(name: &str, number: usize) -> String {
+    let suffix = format!("-{number}");
+    let kept = &name[..name.len().min(NAME_LEN - suffix.len())];
+    format!("{}{suffix}", kept.trim_end_matches('-'))
+}
+
+/// A directory as the first segment, which a URI reads as a host: small
+/// letters, and nothing that needs escaping.
+pub(crate) fn authority(directory: &str) -> String {
+    let name = dashed(directory, |it| matches!(it, '.' | '_' | '~'));
+    if name.is_empty() {
+        NAMELESS.to_owned()
+    } else {
+        name
+    }
+}
+
+fn dashed(text: &str, is_kept: impl Fn(char) -> bool) -> String {
+    let mut name = String::new();
+    for letter in text.nfkd().filter(|it| !is_accent(*it)) {
+        let letter = letter.to_ascii_lowercase();
+        if letter.is_ascii_alphanumeric() || is_kept(letter) {
+            name.push(letter);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    name.truncate(name.trim_end_matches('-').len());
+    name
+}
+
+const fn is_accent(letter: char) -> bool {
+    matches!(letter, '\u{300}'..='\u{36f}')
+}
+
+/// A segment after the first: every byte that may not stand there is escaped.
+pub(crate) fn push_segment(uri: &mut String, segment: &str) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in segment.bytes() {
+        if byte.is_ascii_alphanumeric() || PLAIN.contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push('%');
+            uri.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            uri.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+    }
+}
+
+/// The URI of a directory, from its path below `skill://`.
+pub(crate) fn address(path: &str) -> String {
+    format!("{ADDRESS}{path}")
+}
+
+/// The URI of a file of a skill; none where a segment would mean a directory
+/// (`.`, `..`) or nothing, whatever way it is escaped.
+pub(crate) fn file_uri(directory_uri: &str, path: &str) -> Option<String> {
+    let mut uri = directory_uri.to_owned();
+    for segment in path.split('/') {
+        if matches!(segment, "" | "." | "..") {
+            return None;
+        }
+        uri.push('/');
+        push_segment(&mut uri, segment);
+    }
+    Some(uri)
+}
+
+/// The last segment of a URI as people read it.
+pub(crate) fn last_name(uri: &str) -> Cow<'_, str> {
+    let segment = uri.rsplit('/').next().unwrap_or(uri);
+    if !segment.contains('%') {
+        return Cow::Borrowed(segment);
+    }
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let escaped = (*byte == b'%').then(|| hex_byte(after)).flatten();
+        bytes.push(escaped.unwrap_or(*byte));
+        rest = if escaped.is_some() {
+            &after[2..]
+        } else {
+            after
+        };
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn hex_byte(digits: &[u8]) -> Option<u8> {
+    let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
+    u8::try_from(digit(0)? * 16 + digit(1)?).ok()
+}
+
+/// The name in the URI of a skill's `SKILL.md`: the segment before the last.
+pub(crate) fn name_of(uri: &str) -> &str {
+    let directory = uri.rsplit_once('/').map_or(uri, |(directory, _)| directory);
+    directory.rsplit('/').next().unwrap_or(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_agent_skills_specification() {
+        let longest = "a".repeat(64);
+        for name in ["a", "pdf-forms", "3d", "a-1-b", &longest] {
+            assert!(is_lawful(name), "{name}");
+        }
+        let too_long = "a".repeat(65);
+        for name in [
+            "", "A", "a_b", "a b", "-a", "a-", "a--b", "é", "a.b", "a/b", &too_long,
+        ] {
+            assert!(!is_lawful(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_text_becomes_a_lawful_name() {
+        let long = format!("{}_{}", "a".repeat(63), "b".repeat(9));
+        for (text, expected) in [
+            ("Auth", "auth"),
+            ("code_review", "code-review"),
+            ("--a  b__c--", "a-b-c"),
+            ("Café Ümlaut", "cafe-umlaut"),
+            ("v1.2", "v1-2"),
+            ("日本", "skill"),
+            ("", "skill"),
+            (&long, &"a".repeat(63)),
+        ] {
+            assert_eq!(lawful(text), expected, "{text}");
+            assert!(is_lawful(&lawful(text)), "{text}");
+            assert!(is_lawful(&numbered(&lawful(text), 1234)), "{text}");
+        }
+        assert_eq!(numbered("auth", 2), "auth-2");
+    }
+
+    #[test]
+    fn a_first_directory_is_a_host_in_small_letters() {
+        for (directory, expected) in [
+            ("Team A", "team-a"),
+            (".claude", ".claude"),
+            ("a_b", "a_b"),
+            ("$\"<x>\u{7}", "x"),
+            ("日本", "skills"),
+        ] {
+            assert_eq!(authority(directory), expected, "{directory}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_escaped_and_read_back() {
+        for (path, expected) in [
+            ("a/b.md", Some("skill://x/a/b.md")),
+            ("My File (1).md", Some("skill://x/My%20File%20(1).md")),
+            (
+                "a$'\"<>?#%\\.txt",
+                Some("skill://x/a%24%27%22%3C%3E%3F%23%25%5C.txt"),
+            ),
+            ("ü", Some("skill://x/%C3%BC")),
+            ("...", Some("skill://x/...")),
+            ("a/../b", None),
+            ("./b", None),
+            ("a//b", None),
+        ] {
+            let uri = file_uri("skill://x", path);
+            assert_eq!(uri.as_deref(), expected, "{path}");
+            if let Some(uri) = uri {
+                assert_eq!(last_name(&uri), path.rsplit('/').next().unwrap_or(path));
+            }
+        }
+        assert_eq!(last_name("skill://x/50%"), "50%");
+    }
+}

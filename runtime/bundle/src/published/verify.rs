@@ -1,0 +1,39 @@
+//! The full check of what is published: the text of the listing says of every
+//! file what the index says.
+
+use serde_json::Value;
+
+use super::Published;
+use crate::container::hex;
+use crate::error::{Error, corrupt};
+
+impl Published<'_> {
+    /// Reads every entry and asks for everything that it names. That contents
+    /// have the digests that the index claims is checked elsewhere.
+    pub(crate) fn verify(&self) -> Result<(), Error> {
+        const ENTRY: Error = corrupt("the entry of a published skill is not the skill's");
+        const FILE: Error = corrupt("the entry of a published skill misstates a file");
+        for skill in self.skills() {
+            let skill = skill?;
+            let entry = self.entry(skill.uri)?.ok_or(ENTRY)?;
+            let entry: Value = serde_json::from_str(entry).map_err(|_| ENTRY)?;
+            let number = self.of(&skill.skill)?.map(|it| it.number);
+            let is_named = entry["frontmatter"]["name"] == skill.name;
+            if entry["uri"] != skill.uri || !is_named || number != Some(skill.number) {
+                return Err(ENTRY);
+            }
+            for file in entry["resources"].as_array().ok_or(ENTRY)? {
+                let uri = file["uri"].as_str().ok_or(FILE)?;
+                let resource = self.resource(uri)?.ok_or(FILE)?;
+                let digest = format!("sha256:{}", hex(&resource.digest));
+                if file["digest"] != digest || file["size"] != resource.size {
+                    return Err(FILE);
+                }
+                resource.bytes()?;
+            }
+        }
+        self.names_starting_with("")?
+            .try_for_each(|it| it.map(drop))?;
+        self.uris_starting_with("")?.try_for_each(|it| it.map(drop))
+    }
+}
