@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use skillbundle_server::{Archive, Options, Source};
+use skillbundle_server::{Archive, Options, Source, Tools};
 
 use super::list;
 use super::output::note;
@@ -22,7 +22,13 @@ Examples:
   skillbundle serve                             what is baked in, and the standard roots
   skillbundle serve --dir skills                a directory; edits are seen by the next call
   skillbundle serve --bundle team.skb           a bundle; a new file in its place is picked up
+  skillbundle serve --tools loader,skills_search  two tools and no others
   claude mcp add skills -- skillbundle serve    let an agent host start it
+
+Tools: skill, get_skill, skills_search, skills_list, list_skills, get_asset, refresh_skills.
+Presets: router (get_skill, list_skills, get_asset, refresh_skills), loader (skill),
+catalog (skills_list, skills_search), all. Without --tools those that can do nothing are
+left out: get_asset where no skill has a file, refresh_skills where skills cannot change.
 
 Without options, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills and
 ~/.claude/skills come before those baked in, in this order.
@@ -37,6 +43,9 @@ Environment:
 pub(crate) struct Args {
     #[command(flatten)]
     sources: Sources,
+    /// Offer these tools only: names and presets, parted by commas
+    #[arg(long, value_name = "NAMES")]
+    tools: Option<Tools>,
     /// Offer tools under their dotted names, such as `skills.list`
     #[arg(long)]
     dotted_names: bool,
@@ -91,6 +100,7 @@ fn serve(source: impl Source, args: &Args) -> Result<Exit> {
         greet(&source, args)?;
     }
     let options = Options {
+        tools: args.tools.unwrap_or_default(),
         dotted_names: args.dotted_names,
         description_bytes: args.description_bytes,
     };

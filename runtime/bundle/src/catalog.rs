@@ -60,6 +60,11 @@ impl<'a> Catalog<'a> {
         self.index.skills.is_empty()
     }
 
+    /// Whether any skill has files beside its own text.
+    pub fn has_files(&self) -> bool {
+        !self.index.files.is_empty()
+    }
+
     /// The tuning that the content carries.
     pub fn settings(&self) -> Result<Settings, Error> {
         let row = &self.index.settings;

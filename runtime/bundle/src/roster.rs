@@ -28,6 +28,20 @@ pub struct Roster<'a> {
     pub text: Cow<'a, str>,
     /// How many skills it names, in order of importance.
     pub shown: usize,
+    /// How many of them, the first ones, it also describes.
+    pub described: usize,
+}
+
+impl<'a> Roster<'a> {
+    fn new(text: Cow<'a, str>, shown: usize) -> Self {
+        // Names and descriptions are escaped: no skill can write such a mark.
+        let described = text.matches("</skill>").count();
+        Self {
+            text,
+            shown,
+            described,
+        }
+    }
 }
 
 /// What a list says of one skill.
@@ -50,16 +64,11 @@ impl<'a> Catalog<'a> {
     pub fn roster(&self, room: usize) -> Result<Roster<'a>, Error> {
         if room == ROSTER_BYTES {
             let text = Cow::Borrowed(self.text(&self.index.roster)?);
-            return Ok(Roster {
-                text,
-                shown: self.index.roster_shown.to_native() as usize,
-            });
+            let shown = self.index.roster_shown.to_native() as usize;
+            return Ok(Roster::new(text, shown));
         }
         let (text, shown) = fill(|| self.ranked().map(line), self.len(), room)?;
-        Ok(Roster {
-            text: Cow::Owned(text),
-            shown,
-        })
+        Ok(Roster::new(Cow::Owned(text), shown))
     }
 }
 

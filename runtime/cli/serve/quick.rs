@@ -19,6 +19,9 @@ impl Args {
         while let Some(word) = words.next() {
             match word.to_str()? {
                 "--dotted-names" if !args.dotted_names => args.dotted_names = true,
+                "--tools" if args.tools.is_none() => {
+                    args.tools = Some(value(&mut words)?.to_str()?.parse().ok()?);
+                }
                 "--bundle" if args.sources.bundle.is_none() => {
                     args.sources.bundle = Some(value(&mut words)?);
                 }
@@ -48,7 +51,11 @@ mod tests {
     use super::*;
     use crate::{Cli, Command};
 
-    const PIECES: [&[&str]; 10] = [
+    const PIECES: [&[&str]; 14] = [
+        &["--tools", "loader,skills_search"],
+        &["--tools", "router"],
+        &["--tools", "rooter"],
+        &["--tools="],
         &["--dotted-names"],
         &["--bundle", "a.skb"],
         &["--dir", "skills"],
@@ -62,7 +69,7 @@ mod tests {
     ];
 
     fn words(choice: usize) -> Vec<OsString> {
-        let pieces = [choice % 11, choice / 11 % 11, choice / 121];
+        let pieces = [choice % 15, choice / 15 % 15, choice / 225];
         let pieces = pieces.iter().filter_map(|piece| PIECES.get(*piece));
         ["serve"]
             .into_iter()
@@ -74,7 +81,7 @@ mod tests {
     #[test]
     fn what_is_read_quickly_is_read_alike_by_clap() {
         let mut quick = 0;
-        for choice in 0..11 * 11 * 11 {
+        for choice in 0..15 * 15 * 15 {
             let Some(args) = Args::quick(words(choice)) else {
                 continue;
             };
@@ -103,6 +110,7 @@ mod tests {
             "serve --help",
             "serve --bundle a --dir b",
             "serve --dir",
+            "serve --tools rooter",
             "serve x",
             "--version",
         ] {

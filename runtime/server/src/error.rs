@@ -23,6 +23,9 @@ pub enum Error {
     /// A file or directory cannot be read.
     #[error("cannot read the skills: {0}")]
     Read(#[from] io::Error),
+    /// A word in a choice of tools stands for none. What there is follows.
+    #[error("{0}")]
+    UnknownTool(String),
     /// A source of skills failed in its own way.
     #[error("{0}")]
     Source(String),

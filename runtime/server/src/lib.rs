@@ -1,6 +1,7 @@
 //! Serves skill bundles over the Model Context Protocol on stdin and stdout.
 //!
-//! [`serve`] takes a [`Source`] of skills and answers until its client leaves.
+//! [`serve`] takes a [`Source`] of skills and answers until its client leaves;
+//! [`Preview`] shows what such a client is told first.
 //! In reading order: `transport` brings messages over the wire that `platform`
 //! offers; `mcp` answers them, one file per tool, from the generation that
 //! `library` holds; `source` says where newer generations come from. How
@@ -28,6 +29,7 @@ use mcp::Server;
 use transport::Transport;
 
 pub use error::Error;
+pub use mcp::{Preview, Tools};
 pub use source::{Archive, Embedded, Loaded, Mode, Source};
 
 /// Bytes of a list of skills in an answer, unless the operator says otherwise.
@@ -41,6 +43,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// What the operator can choose.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
+    /// The tools to offer.
+    pub tools: Tools,
     /// Publish spec 4's tools under their dotted names. Several hosts refuse
     /// a server with such a name; calls understand both spellings anyway.
     pub dotted_names: bool,

@@ -118,6 +118,11 @@ impl Library {
             .ok_or_else(|| Unavailable(check.reason()))
     }
 
+    /// The skills that were loaded last, if any were, without a look at the source.
+    pub(crate) fn loaded(&self) -> Option<Arc<Generation>> {
+        self.current.load_full()
+    }
+
     /// Loads the skills again, whether or not anything has changed.
     pub(crate) async fn refresh(&self) -> Refresh {
         if self.refreshing.swap(true, Ordering::AcqRel) {

@@ -4,6 +4,10 @@
 
 mod arguments;
 mod cursor;
+mod instructions;
+mod near;
+mod offer;
+mod preview;
 mod reply;
 mod roster;
 mod tools;
@@ -20,8 +24,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ServerCapabilities, ServerConfig,
+    DiscoverResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -30,8 +35,12 @@ use crate::Options;
 use crate::library::{Generation, Library};
 use crate::source::Mode;
 use arguments::Arguments;
+use offer::{Offer, Present};
 use reply::{Refusal, Reply};
 use tools::{Run, Tool};
+
+pub use offer::Tools;
+pub use preview::Preview;
 
 /// How long a client may keep what an embedded bundle answered. It cannot
 /// change while the process lives; an hour bounds what is seen after an update.
@@ -49,6 +58,8 @@ pub(crate) struct Asked<'a> {
     generation: &'a Generation,
     /// What was given with the call.
     arguments: Arguments<'a>,
+    /// The tools that an answer may name.
+    offer: Offer,
     /// What the operator wants.
     options: &'a Options,
 }
@@ -64,18 +75,40 @@ impl Server {
             .with_description("Serves agent skills: instructions and files for particular tasks")
     }
 
+    /// These skills, as what tools have to work with.
+    fn present<'a>(&self, generation: Option<&'a Generation>) -> Present<'a> {
+        Present {
+            catalog: generation.and_then(|generation| generation.catalog().ok()),
+            mode: self.library.mode(),
+        }
+    }
+
     /// How to use the tools, for a model that sees little else at first.
     fn instructions(&self) -> String {
-        let [list, search] =
-            [&tools::SKILLS_LIST, &tools::SKILLS_SEARCH].map(|tool| tool.name(&self.options));
-        format!(
-            "This server holds skills: instructions, scripts and files written for particular tasks. \
-             Before working on a task, look for a skill and follow it.\n\
-             1. Find: `{search}` with words of the task, or `get_skill` with a description of it; \
-             `{list}` and `list_skills` show everything there is.\n\
-             2. Load: `skill` with the name. The text names further files of the skill.\n\
-             3. Fetch: `get_asset` with the skill's path and the file's, when the text asks for that file.\n\
-             Skills are read anew before every call; `refresh_skills` is for a forced reload."
+        let loaded = self.library.loaded();
+        let offer = self.options.offer(&self.present(loaded.as_deref()));
+        instructions::text(offer, self.library.mode() != Mode::Embedded)
+    }
+
+    /// Loads the skills where that takes no time, so that instructions know
+    /// which tools there will be. A handshake waits for nothing longer.
+    async fn load_if_quick(&self) {
+        if !self.library.mode().is_slow() {
+            // Why it failed is on stderr, and is told to the first call.
+            let _ = self.library.current().await;
+        }
+    }
+
+    fn unknown_tool(&self, name: &str) -> ErrorData {
+        let loaded = self.library.loaded();
+        let offer = self.options.offer(&self.present(loaded.as_deref()));
+        ErrorData::invalid_params(
+            format!(
+                "unknown tool \"{}\"; this server has {}",
+                reply::shortened(name),
+                offer.names().join(", ")
+            ),
+            None,
         )
     }
 
@@ -104,6 +137,7 @@ impl Server {
         let asked = Asked {
             generation: &generation,
             arguments,
+            offer: self.options.offer(&self.present(Some(&generation))),
             options: &self.options,
         };
         // A fault in one call must not end the others. What happened is on
@@ -119,6 +153,13 @@ impl Server {
     }
 }
 
+impl Options {
+    /// What is offered over these skills.
+    fn offer(&self, present: &Present<'_>) -> Offer {
+        Offer::new(self.tools, present, self.dotted_names)
+    }
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -127,10 +168,21 @@ impl ServerHandler for Server {
             .with_instructions(self.instructions())
     }
 
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        self.load_if_quick().await;
+        self.negotiate_initialize(&request)
+    }
+
     async fn discover(
         &self,
         _context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
+        self.load_if_quick().await;
         let (ttl_ms, scope) = self.caching();
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
@@ -151,7 +203,7 @@ impl ServerHandler for Server {
         }
         let generation = self.library.current().await.ok();
         let described = catch_unwind(AssertUnwindSafe(|| {
-            tools::all(generation.as_deref(), &self.options)
+            tools::all(&self.present(generation.as_deref()), &self.options)
         }));
         let tools = described
             .map_err(|_| ErrorData::internal_error("the tools could not be described", None))?;
@@ -171,8 +223,9 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool =
-            tools::find(&request.name).ok_or_else(|| unknown_tool(&request.name, &self.options))?;
+        let tool = tools::find(&request.name)
+            .filter(|tool| self.options.tools.answer(tool))
+            .ok_or_else(|| self.unknown_tool(&request.name))?;
         let reply = self
             .run(tool, &request.arguments.unwrap_or_default())
             .await?;
@@ -200,18 +253,6 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()
         .is_some_and(|version| !version.has_initialize())
-}
-
-fn unknown_tool(name: &str, options: &Options) -> ErrorData {
-    let known: Vec<_> = tools::TOOLS.iter().map(|tool| tool.name(options)).collect();
-    ErrorData::invalid_params(
-        format!(
-            "unknown tool \"{}\"; this server has {}",
-            reply::shortened(name),
-            known.join(", ")
-        ),
-        None,
-    )
 }
 
 #[cfg(test)]

@@ -39,7 +39,12 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let arguments = asked.arguments.only(&["skill_path", "file"])?;
     let (path, name) = (arguments.text("skill_path")?, arguments.text("file")?);
     let catalog = asked.generation.catalog()?;
-    let skill = skill(catalog, path)?.ok_or_else(|| Refusal::NoSkill(shortened(path)))?;
+    let skill = skill(catalog, path)?.ok_or_else(|| Refusal::NoSkill {
+        path: shortened(path),
+        lister: asked
+            .offer
+            .first(&["list_skills", "skills_list", "skills_search"]),
+    })?;
     if leads_outside(name) {
         return Err(Refusal::Traversal(shortened(name)));
     }
@@ -47,6 +52,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let (file, from) = found.ok_or_else(|| Refusal::NoFile {
         skill: skill.path.to_owned(),
         file: shortened(name),
+        loader: asked.offer.first(&["skill", "get_skill"]),
     })?;
     let mut answer = read(
         &file,

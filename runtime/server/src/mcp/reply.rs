@@ -36,18 +36,25 @@ pub(crate) enum Refusal {
         "the cursor no longer fits: the skills have changed since it was given; search again without `cursor`"
     )]
     StaleCursor,
-    #[error("skill not found: {0}; list_skills shows the paths there are")]
-    NoSkill(String),
+    #[error("skill not found: {path}{}", Hint(*.lister, "shows the paths there are"))]
+    NoSkill {
+        path: String,
+        /// The tool that shows what there is.
+        lister: Option<&'static str>,
+    },
     #[error("no skills below {0}; list_skills without a path shows everything")]
     NoTree(String),
     #[error(
         "path traversal is not allowed: {0}; name a file relative to the skill's own directory, such as assets/form.html"
     )]
     Traversal(String),
-    #[error(
-        "asset not found: {file} in {skill} and its parents; `skill` and `get_skill` list the files there are"
-    )]
-    NoFile { skill: String, file: String },
+    #[error("asset not found: {file} in {skill} and its parents{}", Hint(*.loader, "lists the files there are"))]
+    NoFile {
+        skill: String,
+        file: String,
+        /// The tool that lists the files there are.
+        loader: Option<&'static str>,
+    },
     #[error(
         "asset declared but missing: {file} is declared by {skill}, but was not there when the skills were read"
     )]
@@ -63,6 +70,9 @@ pub(crate) enum Refusal {
 }
 
 struct Known<'a>(&'a [&'static str]);
+
+/// What a tool would tell, where there is such a tool.
+struct Hint(Option<&'static str>, &'static str);
 
 impl Reply {
     /// An answer in JSON, as text and as structured content.
@@ -106,7 +116,7 @@ impl Refusal {
         match self {
             Self::WrongArgument { .. } | Self::UnknownArgument { .. } => "invalid_argument",
             Self::StaleCursor => "stale_cursor",
-            Self::NoSkill(_) | Self::NoTree(_) => "skill_not_found",
+            Self::NoSkill { .. } | Self::NoTree(_) => "skill_not_found",
             Self::Traversal(_) => "path_traversal",
             Self::NoFile { .. } => "asset_not_found",
             Self::MissingFile { .. } => "asset_missing",
@@ -145,6 +155,15 @@ impl std::fmt::Display for Known<'_> {
         match self.0 {
             [] => f.write_str("this tool takes none"),
             known => write!(f, "expected {}", known.join(", ")),
+        }
+    }
+}
+
+impl std::fmt::Display for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(tool) => write!(f, "; `{tool}` {}", self.1),
+            None => Ok(()),
         }
     }
 }

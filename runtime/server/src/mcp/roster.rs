@@ -5,11 +5,10 @@
 
 use std::fmt::Write as _;
 
-use skillbundle_format::{Catalog, Error, ROSTER_BYTES};
+use skillbundle_format::{Catalog, Error, ROSTER_BYTES, Roster};
 
-use super::tools;
+use super::offer::Offer;
 use crate::Options;
-use crate::library::Generation;
 
 /// Room kept for the line that counts what is left out.
 const REMAINDER: usize = 128;
@@ -45,12 +44,15 @@ Important:
 /// What spec 2 says behind it.
 const TAIL: &str = "\n</available_skills>";
 
+/// Tools that find what a list leaves out, the best first.
+const FINDERS: [&str; 4] = ["skills_search", "get_skill", "skills_list", "list_skills"];
+
 /// The description of the `skill` tool: spec 2's, over these skills if there
 /// are any.
-pub(crate) fn description(generation: Option<&Generation>, options: &Options) -> String {
+pub(crate) fn description(catalog: Option<Catalog<'_>>, offer: Offer, options: &Options) -> String {
     let mut text = HEAD.to_owned();
-    if let Some(generation) = generation
-        && let Err(error) = add_skills(&mut text, generation, options)
+    if let Some(catalog) = catalog
+        && let Err(error) = add_skills(&mut text, catalog, offer, options)
     {
         tracing::error!("cannot list the skills: {error}");
     }
@@ -58,27 +60,45 @@ pub(crate) fn description(generation: Option<&Generation>, options: &Options) ->
     text
 }
 
-fn add_skills(text: &mut String, generation: &Generation, options: &Options) -> Result<(), Error> {
-    let catalog = generation.catalog()?;
+fn add_skills(
+    text: &mut String,
+    catalog: Catalog<'_>,
+    offer: Offer,
+    options: &Options,
+) -> Result<(), Error> {
     let room = options.description_bytes.map_or(ROSTER_BYTES, |bytes| {
         bytes.saturating_sub(HEAD.len() + TAIL.len() + REMAINDER)
     });
     let roster = catalog.roster(room)?;
     text.push_str(&roster.text);
-    if roster.shown < catalog.len() {
-        let search = tools::SKILLS_SEARCH.name(options);
-        let (left, total) = (catalog.len() - roster.shown, catalog.len());
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "\n… and {left} more skills, {total} in all; find them with the {search} tool."
-        );
-    }
+    text.push_str(&remainder(&roster, catalog.len(), offer));
     Ok(())
 }
 
+/// The line that counts the skills where not all of them are told in full.
+fn remainder(roster: &Roster<'_>, total: usize, offer: Offer) -> String {
+    if roster.described == total {
+        return String::new();
+    }
+    let counted = match total - roster.shown {
+        0 => format!(
+            "{total} skills in all, the first {} with descriptions",
+            roster.described
+        ),
+        left => format!("… and {left} more skills, {total} in all"),
+    };
+    match offer.first(&FINDERS) {
+        Some(tool) => format!("\n{counted}; find them with the {tool} tool."),
+        None => format!("\n{counted}."),
+    }
+}
+
 /// Names and descriptions as plain lines: `- git: Git workflow`.
-pub(crate) fn lines(catalog: Catalog<'_>, options: &Options) -> Result<String, Error> {
+pub(crate) fn lines(
+    catalog: Catalog<'_>,
+    offer: Offer,
+    options: &Options,
+) -> Result<String, Error> {
     let room = options.list_bytes().min(AFTER_MISTAKE);
     let (mut text, mut shown) = (String::new(), 0);
     for skill in catalog.ranked() {
@@ -95,9 +115,11 @@ pub(crate) fn lines(catalog: Catalog<'_>, options: &Options) -> Result<String, E
         shown += 1;
     }
     if shown < catalog.len() {
-        let search = tools::SKILLS_SEARCH.name(options);
+        let search = offer
+            .first(&FINDERS)
+            .map_or_else(String::new, |tool| format!("; use {tool}"));
         // Writing to a string cannot fail.
-        let _ = write!(text, "… and {} more; use {search}", catalog.len() - shown);
+        let _ = write!(text, "… and {} more{search}", catalog.len() - shown);
     }
     text.truncate(text.trim_end().len());
     Ok(text)

@@ -12,8 +12,10 @@ mod skill;
 use serde_json::{Value, json};
 use skillbundle_format::{Scope, SkillEntry, SkillSet, write};
 
+use super::offer::Present;
 use super::reply::digest;
 use super::tools::TOOLS;
+use crate::source::Mode;
 use crate::testing::{Client, Fake, folder, set, spec_folders, spec_tree, tree};
 use crate::{Embedded, Options};
 

@@ -9,24 +9,27 @@ use std::sync::Arc;
 
 use rmcp::model::{JsonObject, ToolAnnotations};
 
+use super::offer::{Offer, Present};
 use super::reply::{Refusal, Reply};
 use super::{
     Asked, get_asset, get_skill, list_skills, refresh_skills, roster, skill, skills_list,
     skills_search,
 };
 use crate::Options;
-use crate::library::Generation;
 
 /// One tool.
 pub(crate) struct Tool {
     /// What it is called: `[a-z0-9_]`, which every host takes.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// Spec 4's name with a dot. Always understood, published only on demand,
     /// since several hosts refuse a whole server for it.
     dotted: Option<&'static str>,
     title: &'static str,
     /// What it does; nothing for the one tool that describes the skills.
     description: Option<&'static str>,
+    /// What to do next, by tools that may not be offered: the first that is,
+    /// in the place of the braces.
+    next: &'static [(&'static str, &'static str)],
     input: &'static str,
     output: &'static str,
     read_only: bool,
@@ -60,6 +63,7 @@ const SKILL: Tool = Tool {
     dotted: None,
     title: "Load Skill",
     description: None,
+    next: &[],
     input: skill::INPUT,
     output: skill::OUTPUT,
     read_only: true,
@@ -74,33 +78,39 @@ const GET_SKILL: Tool = Tool {
         "Finds the skill whose declared keywords fit a task, and returns its whole text with what it inherits. \
          Where several fit about as well, names them to choose from.",
     ),
+    next: &[],
     input: get_skill::INPUT,
     output: get_skill::OUTPUT,
     read_only: true,
     run: Run::Ask(get_skill::run),
 };
 
-pub(crate) const SKILLS_SEARCH: Tool = Tool {
+const SKILLS_SEARCH: Tool = Tool {
     name: "skills_search",
     dotted: Some("skills.search"),
     title: "Search Skills",
     description: Some(
         "Searches names, descriptions and texts of all skills for every word of the query; where none has them all, \
-         finds the closest. Returns where the words occur; load what fits with the skill tool.",
+         finds the closest. Returns where the words occur.",
     ),
+    next: &[
+        ("skill", "Load what fits with `{}`."),
+        ("skills_list", "Read what fits with `{}` and `includeBody`."),
+    ],
     input: skills_search::INPUT,
     output: skills_search::OUTPUT,
     read_only: true,
     run: Run::Ask(skills_search::run),
 };
 
-pub(crate) const SKILLS_LIST: Tool = Tool {
+const SKILLS_LIST: Tool = Tool {
     name: "skills_list",
     dotted: Some("skills.list"),
     title: "List Skills",
     description: Some(
         "Lists skills with name, description and place, all or those that hold a text; on demand with their bodies.",
     ),
+    next: &[],
     input: skills_list::INPUT,
     output: skills_list::OUTPUT,
     read_only: true,
@@ -114,6 +124,7 @@ const LIST_SKILLS: Tool = Tool {
     description: Some(
         "Shows the skills as a tree, parents above what inherits from them, with keywords and counts of files. On demand one branch.",
     ),
+    next: &[],
     input: list_skills::INPUT,
     output: list_skills::OUTPUT,
     read_only: true,
@@ -127,6 +138,7 @@ const GET_ASSET: Tool = Tool {
     description: Some(
         "Returns one file of a skill, or one that it inherits: text as it is, anything else in base64. Scripts are returned, not run.",
     ),
+    next: &[],
     input: get_asset::INPUT,
     output: get_asset::OUTPUT,
     read_only: true,
@@ -138,6 +150,7 @@ const REFRESH_SKILLS: Tool = Tool {
     dotted: None,
     title: "Refresh Skills",
     description: Some("Reads all skills again. Rarely needed: every call sees changes by itself."),
+    next: &[],
     input: refresh_skills::INPUT,
     output: refresh_skills::OUTPUT,
     read_only: false,
@@ -151,6 +164,7 @@ const PANICS: Tool = Tool {
     dotted: None,
     title: "Panics",
     description: Some("Panics."),
+    next: &[],
     input: r#"{"type":"object"}"#,
     output: r#"{"type":"object"}"#,
     read_only: true,
@@ -159,25 +173,38 @@ const PANICS: Tool = Tool {
 
 impl Tool {
     /// The name that it is published under.
-    pub(crate) fn name(&self, options: &Options) -> &'static str {
-        self.dotted
-            .filter(|_| options.dotted_names)
-            .unwrap_or(self.name)
+    pub(crate) fn published(&self, dotted: bool) -> &'static str {
+        self.dotted.filter(|_| dotted).unwrap_or(self.name)
     }
 
-    fn describe(&self, generation: Option<&Generation>, options: &Options) -> rmcp::model::Tool {
+    fn describe(
+        &self,
+        present: &Present<'_>,
+        offer: Offer,
+        options: &Options,
+    ) -> rmcp::model::Tool {
         let annotations = ToolAnnotations::new()
             .read_only(self.read_only)
             .destructive(false)
             .idempotent(true)
             .open_world(false);
-        let description = self
-            .description
-            .map_or_else(|| roster::description(generation, options), str::to_owned);
-        rmcp::model::Tool::new(self.name(options), description, schema(self.input))
-            .with_title(self.title)
-            .with_annotations(annotations)
-            .with_raw_output_schema(schema(self.output))
+        let mut description = self.description.map_or_else(
+            || roster::description(present.catalog, offer, options),
+            str::to_owned,
+        );
+        let mut next = self.next.iter();
+        if let Some((name, next)) = next.find_map(|(tool, next)| Some((offer.name(tool)?, next))) {
+            description.push(' ');
+            description.push_str(&next.replace("{}", name));
+        }
+        rmcp::model::Tool::new(
+            self.published(options.dotted_names),
+            description,
+            schema(self.input),
+        )
+        .with_title(self.title)
+        .with_annotations(annotations)
+        .with_raw_output_schema(schema(self.output))
     }
 }
 
@@ -188,11 +215,12 @@ pub(crate) fn find(name: &str) -> Option<&'static Tool> {
         .find(|tool| tool.name == name || tool.dotted == Some(name))
 }
 
-/// All tools as the protocol describes them, over these skills if there are any.
-pub(crate) fn all(generation: Option<&Generation>, options: &Options) -> Vec<rmcp::model::Tool> {
-    TOOLS
-        .iter()
-        .map(|tool| tool.describe(generation, options))
+/// The tools on offer as the protocol describes them.
+pub(crate) fn all(present: &Present<'_>, options: &Options) -> Vec<rmcp::model::Tool> {
+    let offer = options.offer(present);
+    offer
+        .tools()
+        .map(|tool| tool.describe(present, offer, options))
         .collect()
 }
 

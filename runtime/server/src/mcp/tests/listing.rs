@@ -68,7 +68,7 @@ fn skills_of_higher_priority_stand_first() {
 
 #[test]
 fn every_tool_is_described_in_full() {
-    let mut client = client(spec_folders());
+    let mut client = client(spec_tree());
     let listed = client.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools
@@ -129,11 +129,24 @@ fn every_tool_is_described_in_full() {
     );
 }
 
+fn every_tool() -> Vec<rmcp::model::Tool> {
+    let tools = "all".parse().unwrap();
+    let options = Options {
+        tools,
+        ..Options::default()
+    };
+    let present = Present {
+        catalog: None,
+        mode: Mode::Local,
+    };
+    crate::mcp::tools::all(&present, &options)
+}
+
 #[test]
 fn schemas_of_spec_4_are_as_it_gives_them() {
     let schema = |name: &str| -> Value {
         serde_json::to_value(
-            &crate::mcp::tools::all(None, &Options::default())
+            &every_tool()
                 .into_iter()
                 .find(|tool| tool.name == *name)
                 .unwrap()
@@ -208,8 +221,127 @@ fn an_embedded_bundle_may_be_kept_by_clients() {
 
 #[test]
 fn every_schema_is_json() {
-    for tool in crate::mcp::tools::all(None, &Options::default()) {
+    for tool in every_tool() {
         assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
     }
     assert_eq!(TOOLS.len(), 8, "seven tools and the one that panics");
+}
+
+/// The names of the tools that this client is offered.
+fn offered(client: &mut Client) -> Vec<String> {
+    let listed = client.request("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
+    names
+        .filter(|name| *name != "panics")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn what_the_operator_left_out_is_refused_with_what_there_is() {
+    let tools = "loader,skills_search".parse().unwrap();
+    let options = Options {
+        tools,
+        ..Options::default()
+    };
+    let mut client = Client::start(Fake::new(spec_folders()), options);
+    client.initialize("2025-11-25");
+    assert_eq!(offered(&mut client), ["skill", "skills_search"]);
+    for (tool, arguments) in [
+        ("get_skill", json!({ "context": "git" })),
+        ("skills_list", json!({})),
+        ("skills.list", json!({})),
+        ("nothing", json!({})),
+    ] {
+        let reply = client.request(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments }),
+        );
+        assert_eq!(reply["error"]["code"], -32602, "{reply}");
+        assert_eq!(
+            reply["error"]["message"],
+            format!("unknown tool \"{tool}\"; this server has skill, skills_search")
+        );
+    }
+    client.call("skill", json!({ "name": "git" }));
+}
+
+#[test]
+fn a_tool_comes_and_goes_with_what_it_has_to_do() {
+    let source = Fake::new(spec_folders());
+    let mut client = Client::connected(source.clone());
+    assert!(!offered(&mut client).contains(&"get_asset".to_owned()));
+    // It answers nonetheless: a client may have seen it before.
+    let arguments = json!({ "skill_path": "git", "file": "a.txt" });
+    let answer = client.call("get_asset", arguments);
+    assert_eq!(answer["structuredContent"]["code"], "asset_not_found");
+    source.edit(spec_tree());
+    assert!(offered(&mut client).contains(&"get_asset".to_owned()));
+    source.edit(spec_folders());
+    assert!(!offered(&mut client).contains(&"get_asset".to_owned()));
+}
+
+#[test]
+fn descriptions_point_only_to_tools_that_are_offered() {
+    for (tools, expected) in [
+        ("all", "Load what fits with `skill`."),
+        (
+            "catalog",
+            "Read what fits with `skills_list` and `includeBody`.",
+        ),
+        ("skills_search", "Returns where the words occur."),
+    ] {
+        let options = Options {
+            tools: tools.parse().unwrap(),
+            ..Options::default()
+        };
+        let mut client = Client::start(Fake::new(spec_folders()), options);
+        client.initialize("2025-11-25");
+        let listed = client.request("tools/list", json!({}));
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        let search = tools.iter().find(|tool| tool["name"] == "skills_search");
+        let description = search.unwrap()["description"].as_str().unwrap();
+        assert!(description.ends_with(expected), "{description}");
+    }
+}
+
+#[test]
+fn skills_that_are_not_told_in_full_are_counted() {
+    let skills = |count: usize| {
+        let words = "word ".repeat(20);
+        let skill = |at: usize| folder(&format!("skill-{at:03}"), &words, "x");
+        set((0..count).map(skill).collect())
+    };
+    for (count, tools, expected) in [
+        (3, "all", "</skill>"),
+        (
+            60,
+            "all",
+            "60 skills in all, the first 23 with descriptions; find them with the skills_search tool.",
+        ),
+        (
+            400,
+            "loader,list_skills",
+            "… and 306 more skills, 400 in all; find them with the list_skills tool.",
+        ),
+        (400, "loader", "… and 306 more skills, 400 in all."),
+    ] {
+        let options = Options {
+            tools: tools.parse().unwrap(),
+            ..Options::default()
+        };
+        let mut client = Client::start(Fake::new(skills(count)), options);
+        client.initialize("2025-11-25");
+        let listed = client.request("tools/list", json!({}));
+        let description = listed["result"]["tools"][0]["description"]
+            .as_str()
+            .unwrap();
+        let (list, _) = description.rsplit_once("\n</available_skills>").unwrap();
+        assert_eq!(list.lines().last(), Some(expected), "{count} {tools}");
+        assert_eq!(
+            list.matches("<skill>").count(),
+            list.matches("</skill>").count()
+        );
+    }
 }

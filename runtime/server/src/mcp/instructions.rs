@@ -1,0 +1,179 @@
+//! What a model is told of the server as a whole: how to get from a task to
+//! the text that helps with it, by the tools that are offered and no others.
+//! Some hosts show little else at first, and cut at 2,048 characters.
+
+use std::fmt::Write as _;
+
+use super::offer::Offer;
+
+const HEAD: &str = "This server holds skills: instructions, scripts and files written for particular tasks. \
+                    Before working on a task, look for a skill and follow it.";
+
+/// Ways to the right skill: the tool, and what it wants.
+const FIND: [(&str, &str); 2] = [
+    ("skills_search", "with words of the task"),
+    ("get_skill", "with the task described"),
+];
+
+/// Tools that show everything.
+const BROWSE: [&str; 2] = ["skills_list", "list_skills"];
+
+/// Ways to a skill's text, the best first: only one is told.
+const LOAD: [(&str, &str); 3] = [
+    ("skill", "with the name"),
+    ("get_skill", "answers with the whole text"),
+    ("skills_list", "with `includeBody` answers with whole texts"),
+];
+
+/// The steps from a task to what is needed for it.
+pub(crate) fn text(offer: Offer, can_change: bool) -> String {
+    let steps = [find(offer), load(offer), fetch(offer)];
+    let mut text = HEAD.to_owned();
+    for (number, step) in (1..).zip(steps.into_iter().flatten()) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n{number}. {step}");
+    }
+    if can_change {
+        text.push_str("\nSkills are read anew before every call");
+        if let Some(refresh) = offer.name("refresh_skills") {
+            let _ = write!(text, "; `{refresh}` is for a forced reload");
+        }
+        text.push('.');
+    }
+    text
+}
+
+fn find(offer: Offer) -> Option<String> {
+    let ways = FIND
+        .iter()
+        .filter_map(|(tool, how)| Some(format!("`{}` {how}", offer.name(tool)?)));
+    let ways = ways.collect::<Vec<_>>().join(", or ");
+    let lists = BROWSE
+        .iter()
+        .filter_map(|tool| Some(format!("`{}`", offer.name(tool)?)));
+    let lists: Vec<_> = lists.collect();
+    let show = if lists.len() == 1 { "shows" } else { "show" };
+    let lists = match lists.as_slice() {
+        [] => String::new(),
+        lists => format!("{} {show} everything there is", lists.join(" and ")),
+    };
+    let told: Vec<_> = [ways, lists]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    match told.as_slice() {
+        // The description of this tool lists the skills.
+        [] => offer
+            .name("skill")
+            .map(|skill| format!("Find: the description of `{skill}` lists the skills.")),
+        told => Some(format!("Find: {}.", told.join("; "))),
+    }
+}
+
+fn load(offer: Offer) -> Option<String> {
+    let way = LOAD
+        .iter()
+        .find_map(|(tool, how)| Some(format!("`{}` {how}", offer.name(tool)?)));
+    way.map(|way| format!("Load: {way}. The text names further files of the skill."))
+}
+
+fn fetch(offer: Offer) -> Option<String> {
+    match offer.name("get_asset") {
+        Some(tool) => Some(format!(
+            "Fetch: `{tool}` with the skill's path and the file's, when the text asks for that file."
+        )),
+        // Skills are not loaded yet, and may have no files.
+        None => offer
+            .is_unsure_of("get_asset")
+            .then(|| "Fetch: a file that the text asks for, with the tool for files.".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::offer::{Present, Tools};
+    use crate::mcp::tools::TOOLS;
+    use crate::source::Mode;
+
+    fn offer(tools: &str, dotted: bool) -> Offer {
+        let tools = match tools {
+            "" => Tools::default(),
+            tools => tools.parse::<Tools>().unwrap(),
+        };
+        let present = Present {
+            catalog: None,
+            mode: Mode::Local,
+        };
+        Offer::new(tools, &present, dotted)
+    }
+
+    #[test]
+    fn each_preset_has_its_own_way_from_a_task_to_a_text() {
+        for (tools, expected) in [
+            (
+                "router",
+                "1. Find: `get_skill` with the task described; `list_skills` shows everything there is.\n\
+                 2. Load: `get_skill` answers with the whole text. The text names further files of the skill.\n\
+                 3. Fetch: `get_asset` with the skill's path and the file's, when the text asks for that file.\n\
+                 Skills are read anew before every call; `refresh_skills` is for a forced reload.",
+            ),
+            (
+                "loader",
+                "1. Find: the description of `skill` lists the skills.\n\
+                 2. Load: `skill` with the name. The text names further files of the skill.\n\
+                 Skills are read anew before every call.",
+            ),
+            (
+                "catalog",
+                "1. Find: `skills_search` with words of the task; `skills_list` shows everything there is.\n\
+                 2. Load: `skills_list` with `includeBody` answers with whole texts. The text names further files of the skill.\n\
+                 Skills are read anew before every call.",
+            ),
+            (
+                "refresh_skills",
+                "Skills are read anew before every call; `refresh_skills` is for a forced reload.",
+            ),
+        ] {
+            assert_eq!(
+                text(offer(tools, false), true),
+                format!("{HEAD}\n{expected}"),
+                "{tools}"
+            );
+        }
+    }
+
+    /// Whatever is chosen: under 2 KB, and no tool that is not offered.
+    #[test]
+    fn only_offered_tools_are_named_in_two_kilobytes() {
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        for choice in 1..1_usize << names.len() {
+            let bits = (0..names.len()).filter(|at| choice >> at & 1 == 1);
+            let chosen = bits.map(|at| names[at]).collect::<Vec<_>>().join(",");
+            for dotted in [false, true] {
+                let offer = offer(&chosen, dotted);
+                let (text, offered) = (text(offer, true), offer.names());
+                assert!(text.len() < 2048, "{chosen}");
+                for word in text.split('`').skip(1).step_by(2) {
+                    assert!(
+                        word == "includeBody" || offered.contains(&word),
+                        "{word} of {chosen}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn before_skills_are_loaded_files_are_told_of_without_a_tool() {
+        assert!(
+            text(offer("", false), true)
+                .contains("\n3. Fetch: a file that the text asks for, with the tool")
+        );
+    }
+
+    #[test]
+    fn skills_that_cannot_change_are_not_said_to_be_read_anew() {
+        assert!(!text(offer("all", false), false).contains("anew"));
+    }
+}
