@@ -3,6 +3,7 @@
 //! answered. What skills are and how they are asked lies in the crates.
 
 // What the commands share.
+mod offering;
 pub(crate) mod output;
 mod record;
 mod table;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill, include_bundle};
+use skillbundle_server::{Mode, Source};
 
 use crate::directories;
 
@@ -62,6 +63,15 @@ impl Sources {
     /// Whether neither a bundle nor a directory was named.
     pub(crate) fn is_empty(&self) -> bool {
         self.bundle.is_none() && self.dir.is_empty()
+    }
+
+    /// What kind of place `serve` would read these from.
+    pub(crate) fn mode(&self) -> Mode {
+        match (&self.bundle, self.dir.is_empty()) {
+            (Some(_), _) => Mode::Archive,
+            (None, false) => Mode::Local,
+            (None, true) => directories::over_embedded(standard()).mode(),
+        }
     }
 
     /// The options as they are typed, each after a space.

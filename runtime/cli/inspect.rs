@@ -1,12 +1,19 @@
 //! `skillbundle inspect`: what a bundle is made of, or everything that is
-//! known about one skill. It reads the tables, not every byte: that is `verify`.
+//! known about one skill, or what a host will see. It reads the tables, not
+//! every byte: that is `verify`.
+
+mod host;
+mod hosts;
+mod seen;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use skillbundle_format::{Bundle, Catalog, File, Skill};
 
+use super::offering::Offering;
 use super::output::Output;
 use super::table::Table;
 use super::text::{counted, grouped, hex, many_lines, one_line};
@@ -20,13 +27,14 @@ Examples:
   skillbundle inspect team.skb pdf              one skill of it
   skillbundle inspect --dir skills pdf          one skill of a directory
   skillbundle inspect                           what this binary carries
+  skillbundle inspect team.skb --host claude    what a host will see, cut and drop
   skillbundle inspect team.skb --json           for a script";
 
 // What `inspect` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(
-    override_usage = "skillbundle inspect [FILE | --bundle FILE | --dir DIR...] [PATH] [--json]"
+    override_usage = "skillbundle inspect [FILE | --bundle FILE | --dir DIR...] [PATH | --host HOST] [--json]"
 )]
 pub(crate) struct Args {
     /// A bundle, or a directory of skills
@@ -35,6 +43,14 @@ pub(crate) struct Args {
     path: Option<String>,
     #[command(flatten)]
     sources: Sources,
+    /// Show what this host sees: tools and skills, what they cost, what is cut or dropped
+    #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(hosts::HOSTS.iter().map(|host| host.id)))]
+    host: Option<String>,
+    /// What the server is called in the host's configuration
+    #[arg(long, value_name = "NAME", default_value = "skills", requires = "host")]
+    server: String,
+    #[command(flatten)]
+    offering: Offering,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -45,6 +61,27 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let (sources, path) = meant(args)?;
     let opened = sources.open()?;
     let mut out = Output::new();
+    if let Some(host) = args.host.as_deref().and_then(hosts::find) {
+        if let Some(path) = path {
+            bail!("--host is about all skills, not about `{path}` alone; leave one of them out");
+        }
+        let place = (&sources, &opened);
+        let exit = host::show(
+            &mut out,
+            host,
+            &args.server,
+            args.offering,
+            place,
+            args.json,
+        )?;
+        out.finish()?;
+        return Ok(exit);
+    }
+    if args.offering != Offering::default() {
+        bail!(
+            "--tools, --dotted-names and --description-bytes change what a host is told; say which one with --host"
+        );
+    }
     match (path, args.json) {
         (None, false) => show_bundle(&mut out, &opened)?,
         (None, true) => out.json(&bundle_record(&opened)?)?,

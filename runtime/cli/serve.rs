@@ -9,9 +9,10 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use skillbundle_server::{Archive, Options, Source, Tools};
+use skillbundle_server::{Archive, Source};
 
 use super::list;
+use super::offering::Offering;
 use super::output::note;
 use crate::Exit;
 use crate::directories::{self, Directories};
@@ -43,15 +44,8 @@ Environment:
 pub(crate) struct Args {
     #[command(flatten)]
     sources: Sources,
-    /// Offer these tools only: names and presets, parted by commas
-    #[arg(long, value_name = "NAMES")]
-    tools: Option<Tools>,
-    /// Offer tools under their dotted names, such as `skills.list`
-    #[arg(long)]
-    dotted_names: bool,
-    /// Spend at most this many bytes on the list of skills in a tool's description
-    #[arg(long, value_name = "N")]
-    description_bytes: Option<usize>,
+    #[command(flatten)]
+    offering: Offering,
 }
 
 /// What is served, decided from options and environment.
@@ -99,12 +93,7 @@ fn serve(source: impl Source, args: &Args) -> Result<Exit> {
     if io::stderr().is_terminal() && io::stdin().is_terminal() {
         greet(&source, args)?;
     }
-    let options = Options {
-        tools: args.tools.unwrap_or_default(),
-        dotted_names: args.dotted_names,
-        description_bytes: args.description_bytes,
-    };
-    skillbundle_server::serve(source, options)?;
+    skillbundle_server::serve(source, args.offering.options())?;
     Ok(Exit::Fine)
 }
 

@@ -116,6 +116,45 @@ fn inspect_and_verify_tell_what_a_bundle_holds() {
 }
 
 #[test]
+fn inspect_tells_what_a_host_will_see() {
+    check(&office(), "host", without_layout);
+}
+
+#[test]
+fn a_host_that_cuts_keeps_the_most_important_skills() {
+    let project = Project::new();
+    for number in 0..120 {
+        project.skill(
+            &format!("skills/s{number:03}"),
+            &format!("s{number:03}"),
+            "Does one thing in a hundred and twenty",
+        );
+    }
+    project.file(
+        "skills/urgent/SKILL.md",
+        "---\nname: urgent\ndescription: First of all\npriority: 9\n---\nNow.\n",
+    );
+    let ran = project.run(&["inspect", "--dir", "skills", "--host", "claude", "--json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let told: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let skill = &told["tools"][0];
+    assert_eq!(
+        (&skill["seen_as"], &skill["description"]["kept_characters"]),
+        (&json!("mcp__skills__skill"), &json!(2048))
+    );
+    assert!(
+        skill["skills_kept"].as_u64() < skill["skills_named"].as_u64(),
+        "{skill}"
+    );
+    let skills = &told["skills"];
+    let lengths = ["kept", "dropped"].map(|part| skills[part].as_array().map_or(0, Vec::len));
+    assert_eq!(lengths, [100, 21]);
+    assert_eq!(skills["kept"][0], "urgent");
+    assert_eq!(skills["dropped"][20], "s119");
+    assert_eq!(told["not_offered"][0]["name"], "get_asset");
+}
+
+#[test]
 fn compile_says_what_is_wrong_and_writes_what_can_be_served() {
     let project = office();
     check(&project, "compile", without_layout);

@@ -18,9 +18,11 @@ impl Args {
         let mut args = Self::default();
         while let Some(word) = words.next() {
             match word.to_str()? {
-                "--dotted-names" if !args.dotted_names => args.dotted_names = true,
-                "--tools" if args.tools.is_none() => {
-                    args.tools = Some(value(&mut words)?.to_str()?.parse().ok()?);
+                "--dotted-names" if !args.offering.dotted_names => {
+                    args.offering.dotted_names = true;
+                }
+                "--tools" if args.offering.tools.is_none() => {
+                    args.offering.tools = Some(value(&mut words)?.to_str()?.parse().ok()?);
                 }
                 "--bundle" if args.sources.bundle.is_none() => {
                     args.sources.bundle = Some(value(&mut words)?);
