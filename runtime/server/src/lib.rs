@@ -4,12 +4,13 @@
 //! [`Preview`] shows what such a client is told first.
 //! In reading order: `transport` brings messages over the wire that `platform`
 //! offers; `mcp` answers them, one file per tool, from the generation that
-//! `library` holds; `source` says where newer generations come from. How
-//! skills are written is not known here.
+//! `library` holds; `source` says where newer generations come from, `changes`
+//! what clients should be told of them. How skills are written is not known here.
 
 mod error;
 mod source;
 
+mod changes;
 mod library;
 mod mcp;
 mod platform;

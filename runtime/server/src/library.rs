@@ -3,7 +3,7 @@
 //! it. A load that fails changes nothing. What is asked of a generation is
 //! `mcp`'s business.
 //!
-//! A timer or a watcher would only call [`Library::current`] earlier.
+//! A timer or a watcher only calls [`Library::current`] earlier; `changes` has one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use skillbundle_format::{Bundle, Catalog};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::error::Error;
 use crate::source::{Loaded, Mode, Source};
@@ -35,6 +35,8 @@ pub(crate) struct Library {
     current: ArcSwapOption<Generation>,
     check: Mutex<Check>,
     refreshing: AtomicBool,
+    /// Sent whenever skills have been replaced.
+    published: watch::Sender<()>,
 }
 
 /// One published bundle. A call takes one and answers from nothing else.
@@ -86,12 +88,18 @@ impl Library {
             current: ArcSwapOption::empty(),
             check: Mutex::new(Check::default()),
             refreshing: AtomicBool::new(false),
+            published: watch::Sender::new(()),
         }
     }
 
     /// What kind of place the skills come from.
     pub(crate) fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// Tells of every generation that is published from now on.
+    pub(crate) fn published(&self) -> watch::Receiver<()> {
+        self.published.subscribe()
     }
 
     /// What the skills come from, in words.
@@ -171,6 +179,7 @@ impl Library {
             Ok(generation) => {
                 tracing::info!(skills = generation.len(), "loaded {}", self.describe());
                 self.current.store(Some(Arc::new(generation)));
+                self.published.send_replace(());
                 check.loaded = Some(state);
                 check.failure = None;
             }

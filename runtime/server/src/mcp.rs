@@ -6,6 +6,7 @@ mod arguments;
 mod cursor;
 mod instructions;
 mod near;
+mod notices;
 mod offer;
 mod preview;
 mod reply;
@@ -28,13 +29,15 @@ use rmcp::model::{
     JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
     ServerConfig,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::Options;
+use crate::changes::Digests;
 use crate::library::{Generation, Library};
 use crate::source::Mode;
 use arguments::Arguments;
+use notices::Notices;
 use offer::{Offer, Present};
 use reply::{Refusal, Reply};
 use tools::{Run, Tool};
@@ -50,6 +53,7 @@ const EMBEDDED_TTL_MS: u64 = 60 * 60 * 1000;
 pub(crate) struct Server {
     library: Library,
     options: Options,
+    notices: Notices,
 }
 
 /// One call of a tool that asks the skills.
@@ -66,13 +70,31 @@ pub(crate) struct Asked<'a> {
 
 impl Server {
     pub(crate) fn new(library: Library, options: Options) -> Self {
-        Self { library, options }
+        Self {
+            library,
+            options,
+            notices: Notices::new(),
+        }
     }
 
     fn identity() -> Implementation {
         Implementation::new("skillbundle", env!("CARGO_PKG_VERSION"))
             .with_title("Skills")
             .with_description("Serves agent skills: instructions and files for particular tasks")
+    }
+
+    /// What there is, and whether changes of it are told.
+    fn capabilities(list_changed: bool) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if let Some(tools) = &mut capabilities.tools {
+            tools.list_changed = list_changed.then_some(true);
+        }
+        capabilities
+    }
+
+    /// Whether other skills may be served later.
+    fn can_change(&self) -> bool {
+        self.library.mode() != Mode::Embedded
     }
 
     /// These skills, as what tools have to work with.
@@ -87,7 +109,12 @@ impl Server {
     fn instructions(&self) -> String {
         let loaded = self.library.loaded();
         let offer = self.options.offer(&self.present(loaded.as_deref()));
-        instructions::text(offer, self.library.mode() != Mode::Embedded)
+        instructions::text(offer, self.can_change())
+    }
+
+    /// The tools on offer over the skills that were loaded last.
+    fn tools(&self, generation: Option<&Generation>) -> Vec<rmcp::model::Tool> {
+        tools::all(&self.present(generation), &self.options)
     }
 
     /// Loads the skills where that takes no time, so that instructions know
@@ -162,7 +189,7 @@ impl Options {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(Self::capabilities(self.can_change()))
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_server_info(Self::identity())
             .with_instructions(self.instructions())
@@ -178,6 +205,13 @@ impl ServerHandler for Server {
         self.negotiate_initialize(&request)
     }
 
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.can_change() {
+            let now = || Digests::new(&self.tools(self.library.loaded().as_deref()));
+            self.notices.tell(&context.peer, &self.library, now).await;
+        }
+    }
+
     async fn discover(
         &self,
         _context: RequestContext<RoleServer>,
@@ -185,7 +219,10 @@ impl ServerHandler for Server {
         self.load_if_quick().await;
         let (ttl_ms, scope) = self.caching();
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+        // Notices need `subscriptions/listen` here, which is not offered.
+        let mut info = self.get_info();
+        info.capabilities = Self::capabilities(false);
+        Ok(DiscoverResult::from_server_info(versions, info)
             .with_ttl_ms(ttl_ms)
             .with_cache_scope(scope))
     }
@@ -202,11 +239,12 @@ impl ServerHandler for Server {
             ));
         }
         let generation = self.library.current().await.ok();
-        let described = catch_unwind(AssertUnwindSafe(|| {
-            tools::all(&self.present(generation.as_deref()), &self.options)
-        }));
+        let described = catch_unwind(AssertUnwindSafe(|| self.tools(generation.as_deref())));
         let tools = described
             .map_err(|_| ErrorData::internal_error("the tools could not be described", None))?;
+        if self.can_change() {
+            self.notices.seen(Digests::new(&tools));
+        }
         let (ttl_ms, scope) = self.caching();
         let mut result = ListToolsResult::with_all_items(tools)
             .with_ttl_ms(ttl_ms)

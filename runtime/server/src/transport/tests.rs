@@ -161,7 +161,7 @@ fn versions_are_echoed_or_answered_with_the_newest_that_has_a_handshake() {
         assert_eq!(result["serverInfo"]["name"], "skillbundle");
         assert_eq!(
             result["capabilities"],
-            json!({ "tools": {} }),
+            json!({ "tools": { "listChanged": true } }),
             "what is not sent is not declared"
         );
         assert!(result["instructions"].as_str().unwrap().len() <= 2048);

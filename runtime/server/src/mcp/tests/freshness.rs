@@ -181,3 +181,56 @@ fn hostile_names_find_nothing_outside() {
         );
     }
 }
+
+/// Longer than a change is held back until nothing moves any more.
+const SETTLED: std::time::Duration = std::time::Duration::from_millis(1200);
+
+#[test]
+fn a_changed_list_of_tools_is_told_once_and_only_if_it_reads_differently() {
+    let source = Fake::new(spec_folders());
+    let mut client = Client::connected(source.clone());
+    client.request("tools/list", json!({}));
+    // The body of a skill stands in no list.
+    let mut skills = spec_folders();
+    skills.skills[0] = folder("git", "Git deployment workflow skill", "\nOther words.\n");
+    source.edit(skills);
+    client.call("skill", json!({ "name": "git" }));
+    std::thread::sleep(SETTLED);
+    client.request("ping", json!({}));
+    // Two edits, one notice.
+    source.edit(set(vec![folder("new", "Something new", "x")]));
+    client.call("skill", json!({ "name": "new" }));
+    source.edit(spec_tree());
+    client.call("list_skills", json!({}));
+    assert_eq!(
+        client.reply(),
+        json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" })
+    );
+    std::thread::sleep(SETTLED);
+    client.request("ping", json!({}));
+    let (ended, rest) = client.end();
+    assert!(ended.is_ok() && rest.is_empty(), "{rest:?}");
+}
+
+#[test]
+fn who_has_seen_no_list_is_told_of_no_change() {
+    let source = Fake::new(spec_folders());
+    let mut client = Client::connected(source.clone());
+    client.call("skill", json!({ "name": "git" }));
+    source.edit(spec_tree());
+    client.call("list_skills", json!({}));
+    std::thread::sleep(SETTLED);
+    client.request("ping", json!({}));
+}
+
+#[test]
+fn only_skills_that_can_change_promise_notices() {
+    let bytes: &'static [u8] = write(&spec_folders()).unwrap().leak();
+    let promised = |mut client: Client| {
+        client.initialize("2025-11-25")["result"]["capabilities"]["tools"].clone()
+    };
+    let embedded = Client::start(Embedded::new(bytes), Options::default());
+    assert_eq!(promised(embedded), json!({}));
+    let local = Client::start(Fake::slow(spec_folders()), Options::default());
+    assert_eq!(promised(local), json!({ "listChanged": true }));
+}
