@@ -31,7 +31,7 @@ pub(crate) const OUTPUT: &str = r#"{
     "type": { "type": "string" },
     "mime_type": { "type": "string" },
     "resolved_from": { "type": "string", "description": "The parent skill that the file is inherited from" },
-    "error": { "type": "string" }
+    "max_size_bytes": { "type": "integer", "description": "The limit that the file exceeds" }
   }
 }"#;
 

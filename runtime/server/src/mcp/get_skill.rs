@@ -25,18 +25,30 @@ pub(crate) const OUTPUT: &str = r#"{
     "score": { "type": "number" },
     "matched_keywords": { "type": "array", "items": { "type": "string" } },
     "content": { "type": "string" },
-    "assets": { "type": "array", "items": { "type": "object" } },
-    "scripts": { "type": "array", "items": { "type": "object" } },
-    "inherited_assets": { "type": "array", "items": { "type": "object" } },
-    "inherited_scripts": { "type": "array", "items": { "type": "object" } },
+    "assets": { "type": "array", "items": { "type": "object", "description": "A file with description and type" } },
+    "scripts": { "type": "array", "items": { "type": "object", "description": "A file with description, execution and args" } },
+    "inherited_assets": { "type": "array", "items": { "type": "object", "description": "An asset, and the skill that it comes from" } },
+    "inherited_scripts": { "type": "array", "items": { "type": "object", "description": "A script, and the skill that it comes from" } },
     "ambiguous": { "type": "boolean" },
-    "candidates": { "type": "array", "items": { "type": "object" } },
+    "candidates": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "properties": {
+          "skill_path": { "type": "string" },
+          "score": { "type": "number" },
+          "description": { "type": "string" },
+          "matched_keywords": { "type": "array", "items": { "type": "string" } },
+          "ranker": { "type": "string" },
+          "why": { "type": "object", "description": "As beside a single skill" }
+        }
+      }
+    },
     "no_match": { "type": "boolean" },
     "ranker": { "type": "string", "description": "keywords, or bm25f/1" },
     "why": { "type": "object", "description": "Terms, neighbours and name that the request and the skill share, with what each adds" },
     "routing": { "type": "object", "description": "The request's terms, and the confidence and lead that decided" },
-    "message": { "type": "string" },
-    "error": { "type": "string" }
+    "message": { "type": "string" }
   }
 }"#;
 

@@ -30,10 +30,9 @@ pub(crate) const OUTPUT: &str = r#"{
         "keywords": { "type": "array", "items": { "type": "string" } },
         "assetCount": { "type": "integer" },
         "scriptCount": { "type": "integer" },
-        "children": { "type": "array", "items": { "type": "object" } }
+        "children": { "type": "array", "items": { "type": "object", "description": "A node like this one" } }
       }
-    },
-    "error": { "type": "string" }
+    }
   }
 }"#;
 

@@ -17,8 +17,7 @@ pub(crate) const OUTPUT: &str = r#"{
     "success": { "type": "boolean" },
     "mode": { "type": "string", "description": "Where the skills come from: local, archive or embedded" },
     "skills_reindexed": { "type": "integer" },
-    "message": { "type": "string" },
-    "error": { "type": "string" }
+    "message": { "type": "string" }
   }
 }"#;
 

@@ -10,6 +10,15 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Most characters of a client's own words that an answer gives back.
 const ECHO: usize = 200;
 
+/// What refusals add to the properties of every tool's answer.
+pub(crate) const REFUSED: &str = r#"{
+  "error": { "type": "string", "description": "What is wrong and what to do" },
+  "code": { "type": "string", "description": "The same for programs, such as skill_not_found" },
+  "argument": { "type": "string", "description": "The argument that is wrong" },
+  "expected": { "type": "string" },
+  "found": { "type": "string" }
+}"#;
+
 /// The answer to a tool call.
 #[derive(Debug)]
 pub(crate) struct Reply {

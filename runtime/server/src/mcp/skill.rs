@@ -24,14 +24,27 @@ pub(crate) const OUTPUT: &str = r#"{
   "type": "object",
   "properties": {
     "name": { "type": "string" },
-    "path": { "type": "string", "description": "Identity of the skill, for get_asset" },
+    "path": { "type": "string", "description": "Identity of the skill" },
     "description": { "type": "string" },
     "location": { "type": "string", "enum": ["project", "global"] },
     "base_directory": { "type": "string", "description": "Directory that file names in the text are relative to" },
     "digest": { "type": "string", "description": "SHA-256 of the skill's own Markdown file" },
     "content": { "type": "string", "description": "The skill's text" },
-    "files": { "type": "array", "items": { "type": "object" }, "description": "Files that get_asset returns" },
-    "error": { "type": "string" },
+    "files": {
+      "type": "array",
+      "description": "Files of the skill",
+      "items": {
+        "type": "object",
+        "properties": {
+          "file": { "type": "string" },
+          "size": { "type": "integer", "description": "In bytes" },
+          "missing": { "type": "boolean", "description": "Declared, but not there when the skills were read" },
+          "executable": { "type": "boolean" },
+          "mime_type": { "type": "string" },
+          "from": { "type": "string", "description": "The parent skill that it is inherited from" }
+        }
+      }
+    },
     "did_you_mean": { "type": "array", "items": { "type": "string" } }
   }
 }"#;

@@ -32,8 +32,7 @@ pub(crate) const OUTPUT: &str = r#"{
           "body": { "type": "string" }
         }
       }
-    },
-    "error": { "type": "string" }
+    }
   }
 }"#;
 

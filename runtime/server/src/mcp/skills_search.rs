@@ -46,8 +46,7 @@ pub(crate) const OUTPUT: &str = r#"{
         }
       }
     },
-    "nextCursor": { "type": "string", "description": "The cursor of the next page, where there is one" },
-    "error": { "type": "string" }
+    "nextCursor": { "type": "string", "description": "The cursor of the next page, where there is one" }
   }
 }"#;
 

@@ -6,6 +6,7 @@ mod assets;
 mod freshness;
 mod listing;
 mod matching;
+mod schemas;
 mod searching;
 mod skill;
 

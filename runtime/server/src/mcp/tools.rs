@@ -8,9 +8,10 @@
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, ToolAnnotations};
+use serde_json::Value;
 
 use super::offer::{Offer, Present};
-use super::reply::{Refusal, Reply};
+use super::reply::{REFUSED, Refusal, Reply};
 use super::{
     Asked, get_asset, get_skill, list_skills, refresh_skills, roster, skill, skills_list,
     skills_search,
@@ -204,7 +205,7 @@ impl Tool {
         )
         .with_title(self.title)
         .with_annotations(annotations)
-        .with_raw_output_schema(schema(self.output))
+        .with_raw_output_schema(answers(self.output))
     }
 }
 
@@ -224,6 +225,20 @@ pub(crate) fn all(present: &Present<'_>, options: &Options) -> Vec<rmcp::model::
         .collect()
 }
 
+/// The schema of arguments.
 fn schema(text: &str) -> Arc<JsonObject> {
-    Arc::new(serde_json::from_str(text).expect("a test parses every schema"))
+    Arc::new(parsed(text))
+}
+
+/// The schema of answers, refusals among them.
+fn answers(text: &str) -> Arc<JsonObject> {
+    let mut schema = parsed(text);
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.extend(parsed(REFUSED));
+    }
+    Arc::new(schema)
+}
+
+fn parsed(text: &str) -> JsonObject {
+    serde_json::from_str(text).expect("a test parses every schema")
 }
