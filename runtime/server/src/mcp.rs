@@ -62,8 +62,8 @@ pub(crate) struct Asked<'a> {
     generation: &'a Generation,
     /// What was given with the call.
     arguments: Arguments<'a>,
-    /// The tools that an answer may name.
-    offer: Offer,
+    /// Where the skills come from.
+    mode: Mode,
     /// What the operator wants.
     options: &'a Options,
 }
@@ -164,7 +164,7 @@ impl Server {
         let asked = Asked {
             generation: &generation,
             arguments,
-            offer: self.options.offer(&self.present(Some(&generation))),
+            mode: self.library.mode(),
             options: &self.options,
         };
         // A fault in one call must not end the others. What happened is on
@@ -180,10 +180,14 @@ impl Server {
     }
 }
 
-impl Options {
-    /// What is offered over these skills.
-    fn offer(&self, present: &Present<'_>) -> Offer {
-        Offer::new(self.tools, present, self.dotted_names)
+impl Asked<'_> {
+    /// The tools that an answer may name.
+    fn offer(&self) -> Offer {
+        let present = Present {
+            catalog: self.generation.catalog().ok(),
+            mode: self.mode,
+        };
+        self.options.offer(&present)
     }
 }
 

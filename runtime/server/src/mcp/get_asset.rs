@@ -42,7 +42,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let skill = skill(catalog, path)?.ok_or_else(|| Refusal::NoSkill {
         path: shortened(path),
         lister: asked
-            .offer
+            .offer()
             .first(&["list_skills", "skills_list", "skills_search"]),
     })?;
     if leads_outside(name) {
@@ -52,7 +52,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let (file, from) = found.ok_or_else(|| Refusal::NoFile {
         skill: skill.path.to_owned(),
         file: shortened(name),
-        loader: asked.offer.first(&["skill", "get_skill"]),
+        loader: asked.offer().first(&["skill", "get_skill"]),
     })?;
     let mut answer = read(
         &file,

@@ -8,6 +8,7 @@ use skillbundle_format::Catalog;
 
 use super::near::distance;
 use super::tools::{TOOLS, Tool};
+use crate::Options;
 use crate::error::Error;
 use crate::source::Mode;
 
@@ -74,6 +75,13 @@ struct Idle {
     why: &'static str,
     /// Nothing while that cannot be told.
     holds: fn(&Present<'_>) -> Option<bool>,
+}
+
+impl Options {
+    /// What is offered over these skills.
+    pub(crate) fn offer(&self, present: &Present<'_>) -> Offer {
+        Offer::new(self.tools, present, self.dotted_names)
+    }
 }
 
 impl Tools {

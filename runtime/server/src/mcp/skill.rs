@@ -146,7 +146,7 @@ fn not_found(name: &str, catalog: Catalog<'_>, asked: &Asked<'_>) -> Result<Repl
     let available = if catalog.is_empty() {
         "(none)".to_owned()
     } else {
-        roster::lines(catalog, asked.offer, asked.options)?
+        roster::lines(catalog, asked.offer(), asked.options)?
     };
     let name = shortened(name.trim());
     let text = format!(
