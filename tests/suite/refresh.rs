@@ -159,7 +159,8 @@ fn a_change_of_the_list_is_told_once_and_only_if_it_was_promised() {
     assert_eq!(told(&mut session), 0, "told without a change");
     project.skill("skills/more", "more", "More");
     refresh(&mut session);
-    // One more exchange, so that a notice behind the reply has come too.
+    // It is told when nothing moves any more; one more exchange brings it here.
+    std::thread::sleep(Duration::from_millis(1500));
     session.tool_text("skill", &json!({ "name": "more" }));
     assert_eq!(
         told(&mut session),

@@ -66,6 +66,13 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// Comes back when skills are loaded for the first time. Until somebody
+    /// has asked for them there is nothing to look at.
+    pub(crate) async fn begun(&mut self) {
+        // It fails where the library is gone, and we hold it.
+        let _ = self.published.changed().await;
+    }
+
     /// Comes back when skills have been replaced and have come to rest. They
     /// may be the same as before, or say the same: compare digests.
     pub(crate) async fn settled(&mut self) {

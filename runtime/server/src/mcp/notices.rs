@@ -1,6 +1,6 @@
 //! How a client of 2025-11-25 and older is told that a list has changed: by a
-//! notification, unasked, once it has seen the list. When that is due is
-//! `changes`' business; newer clients subscribe.
+//! notification, unasked. When that is due is `changes`' business; newer
+//! clients subscribe.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use crate::library::Library;
 
 /// What one client knows of the lists.
 pub(crate) struct Notices {
-    /// What it saw or was told of last; nothing before it has asked for a list.
+    /// What it saw or was told of last; nothing before there was anything to see.
     seen: watch::Sender<Option<Digests>>,
     /// Whether somebody waits for changes already.
     telling: AtomicBool,
@@ -43,17 +43,19 @@ impl Notices {
         if self.telling.swap(true, Ordering::Relaxed) {
             return;
         }
-        // Who has not seen a list cannot have an old one.
-        if self
-            .seen
-            .subscribe()
-            .wait_for(Option::is_some)
-            .await
-            .is_err()
-        {
-            return;
-        }
         let mut changes = Changes::new(library);
+        let mut seen = self.seen.subscribe();
+        if library.loaded().is_none() {
+            // The first skills are no change, unless a list without them was seen.
+            tokio::select! {
+                () = changes.begun() => {}
+                _ = seen.wait_for(Option::is_some) => {}
+            }
+        }
+        self.seen.send_if_modified(|seen| {
+            seen.get_or_insert_with(&now);
+            false
+        });
         loop {
             changes.settled().await;
             let is_gone = if self.is_news(now()) {

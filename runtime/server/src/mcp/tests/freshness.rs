@@ -213,14 +213,27 @@ fn a_changed_list_of_tools_is_told_once_and_only_if_it_reads_differently() {
 }
 
 #[test]
-fn who_has_seen_no_list_is_told_of_no_change() {
-    let source = Fake::new(spec_folders());
+fn the_first_load_is_no_change_and_the_second_may_be() {
+    for source in [Fake::new(spec_folders()), Fake::slow(spec_folders())] {
+        let mut client = Client::connected(source.clone());
+        client.call("skill", json!({ "name": "git" }));
+        std::thread::sleep(SETTLED);
+        client.request("ping", json!({}));
+        source.edit(spec_tree());
+        client.call("list_skills", json!({}));
+        assert_eq!(client.reply()["method"], "notifications/tools/list_changed");
+    }
+}
+
+#[test]
+fn a_list_made_without_skills_is_old_once_they_can_be_read() {
+    let source = Fake::slow(spec_folders());
+    source.break_down(Some("the disk is gone"));
     let mut client = Client::connected(source.clone());
+    client.request("tools/list", json!({}));
+    source.break_down(None);
     client.call("skill", json!({ "name": "git" }));
-    source.edit(spec_tree());
-    client.call("list_skills", json!({}));
-    std::thread::sleep(SETTLED);
-    client.request("ping", json!({}));
+    assert_eq!(client.reply()["method"], "notifications/tools/list_changed");
 }
 
 #[test]
