@@ -1,6 +1,7 @@
 //! `skillbundle serve`: chooses what is served, greets a person who starts it
 //! by hand, and hands over to the server. A host that starts it hears nothing.
 
+mod http;
 mod log;
 mod quick;
 
@@ -17,6 +18,7 @@ use super::output::note;
 use crate::Exit;
 use crate::directories::{self, Directories};
 use crate::sources::{self, Place, Sources};
+use http::Http;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,6 +27,9 @@ Examples:
   skillbundle serve --bundle team.skb           a bundle; a new file in its place is picked up
   skillbundle serve --tools loader,skills_search  two tools and no others
   claude mcp add skills -- skillbundle serve    let an agent host start it
+  skillbundle serve --http :8080                many hosts, at http://127.0.0.1:8080/mcp
+  skillbundle serve --http 0.0.0.0:8080 --token-file token --allow-host skills.example
+                                                for other machines, behind a proxy with TLS
 
 Tools: skill, get_skill, skills_search, skills_list, list_skills, get_asset, refresh_skills.
 Presets: router (get_skill, list_skills, get_asset, refresh_skills), loader (skill),
@@ -35,8 +40,10 @@ Without options, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills an
 ~/.claude/skills come before those baked in, in this order.
 
 Environment:
-  SKILLS_DIR       a directory of skills, as with --dir, where no option is given
-  SKILLBUNDLE_LOG  what is logged on stderr: off, error, warn (the default), info, debug, trace";
+  SKILLS_DIR         a directory of skills, as with --dir, where no option is given
+  SKILLBUNDLE_TOKEN  the token of --http, where no file is given
+  SKILLBUNDLE_LOG    what is logged on stderr: off, error, warn (the default), info (with --http
+                     one line a request), debug, trace";
 
 // What `serve` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args, Debug, Default)]
@@ -46,6 +53,8 @@ pub(crate) struct Args {
     sources: Sources,
     #[command(flatten)]
     offering: Offering,
+    #[command(flatten)]
+    http: Http,
 }
 
 /// What is served, decided from options and environment.
@@ -56,7 +65,7 @@ enum Choice {
     Standard,
 }
 
-/// Serves until the host closes stdin.
+/// Serves until the host closes stdin or, at a port, until asked to stop.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     log::to_stderr();
     match choose(&args.sources)? {
@@ -89,11 +98,16 @@ fn choose(typed: &Sources) -> Result<Choice> {
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {
+    let options = args.offering.options();
+    if let Some(address) = args.http.address() {
+        http::serve(source, options, address, &args.http)?;
+        return Ok(Exit::Fine);
+    }
     // Where stderr is none nobody would see it, and asking stdin makes a buffer for it.
     if io::stderr().is_terminal() && io::stdin().is_terminal() {
         greet(&source, args)?;
     }
-    skillbundle_server::serve(source, args.offering.options())?;
+    skillbundle_server::serve(source, options)?;
     Ok(Exit::Fine)
 }
 

@@ -4,8 +4,10 @@
 mod cases;
 mod cli;
 mod corpus;
+mod deploy;
 mod evaluation;
 mod format;
+mod http;
 mod matching;
 mod paths;
 mod project;

@@ -46,6 +46,7 @@ const HOMES: [(&str, &[&str]); 4] = [
             "rusqlite",
             "tokio-postgres",
             "hyper",
+            "hyper-util",
             "reqwest",
         ],
     ),

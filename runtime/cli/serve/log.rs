@@ -68,10 +68,14 @@ impl Subscriber for Log {
     }
 
     /// The protocol library warns of every request that is answered with an
-    /// error; that is the client's business unless somebody asks.
+    /// error; that is the client's business unless somebody asks. What it calls
+    /// information is several lines a request, and as good as our debugging.
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let ours = *metadata.level() <= Level::ERROR || !metadata.target().starts_with("rmcp");
-        *metadata.level() <= self.level && (self.asked || ours)
+        let level = *metadata.level();
+        if !metadata.target().starts_with("rmcp") || level <= Level::ERROR {
+            return level <= self.level;
+        }
+        self.asked && level <= self.level && (level <= Level::WARN || self.level >= Level::DEBUG)
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::{Cli, Command};
 
-    const PIECES: [&[&str]; 14] = [
+    const PIECES: [&[&str]; 16] = [
         &["--tools", "loader,skills_search"],
         &["--tools", "router"],
         &["--tools", "rooter"],
@@ -68,10 +68,12 @@ mod tests {
         &["--dir"],
         &["--help"],
         &["word"],
+        &["--http", ":8080"],
+        &["--token-file", "token"],
     ];
 
     fn words(choice: usize) -> Vec<OsString> {
-        let pieces = [choice % 15, choice / 15 % 15, choice / 225];
+        let pieces = [choice % 17, choice / 17 % 17, choice / 289];
         let pieces = pieces.iter().filter_map(|piece| PIECES.get(*piece));
         ["serve"]
             .into_iter()
@@ -83,7 +85,7 @@ mod tests {
     #[test]
     fn what_is_read_quickly_is_read_alike_by_clap() {
         let mut quick = 0;
-        for choice in 0..15 * 15 * 15 {
+        for choice in 0..17 * 17 * 17 {
             let Some(args) = Args::quick(words(choice)) else {
                 continue;
             };
@@ -114,6 +116,7 @@ mod tests {
             "serve --dir",
             "serve --tools rooter",
             "serve x",
+            "serve --http :8080",
             "--version",
         ] {
             let words = line.split_whitespace().map(OsString::from);

@@ -9,7 +9,6 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io;
 use std::time::{Duration, Instant};
 
-use rmcp::model::Tool;
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -32,12 +31,16 @@ const LOOK: Duration = Duration::from_secs(5);
 /// takes 18 ms, so only larger trees are looked at less often.
 const SHARE: u32 = 100;
 
-/// What the lists read like: where a digest is the same, so is the list. Each
-/// kind of list that clients can be told of has one.
+/// A list that clients can be told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Digests {
-    /// Of `tools/list`: which tools there are, and all that is said of them.
-    pub(crate) tools: u64,
+pub(crate) enum List {
+    Tools,
+    Resources,
+    Prompts,
+}
+
+impl List {
+    pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Resources, Self::Prompts];
 }
 
 /// Waits for changes.
@@ -46,14 +49,6 @@ pub(crate) struct Changes<'a> {
     published: watch::Receiver<()>,
     /// Until the next look.
     pause: Duration,
-}
-
-impl Digests {
-    pub(crate) fn new(tools: &[Tool]) -> Self {
-        Self {
-            tools: digest(tools),
-        }
-    }
 }
 
 impl<'a> Changes<'a> {
@@ -110,8 +105,8 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// The same for equal lists, in this process.
-fn digest(list: &(impl Serialize + ?Sized)) -> u64 {
+/// What a list reads like: where this is the same, so is the list, in this process.
+pub(crate) fn digest(list: &(impl Serialize + ?Sized)) -> u64 {
     let mut hashed = Hashed::default();
     serde_json::to_writer(&mut hashed, list)
         .expect("a list is plain JSON, and hashing cannot fail");

@@ -1,16 +1,21 @@
-//! Serves skill bundles over the Model Context Protocol on stdin and stdout.
+//! Serves skill bundles over the Model Context Protocol, on stdin and stdout or,
+//! with the feature `http`, to many clients at a port.
 //!
 //! [`serve`] takes a [`Source`] of skills and answers until its client leaves;
 //! [`Preview`] shows what such a client is told first.
 //! In reading order: `transport` brings messages over the wire that `platform`
-//! offers; `mcp` answers them, one file per tool, from the generation that
-//! `library` holds; `source` says where newer generations come from, `changes`
-//! what clients should be told of them. How skills are written is not known here.
+//! offers, `http` over sockets; `mcp` answers them, one file per tool, from the
+//! generation that `library` holds; `source` says where newer generations come
+//! from, `changes` what clients should be told of them. How skills are written
+//! is not known here.
 
 mod error;
 mod source;
 
 mod changes;
+#[cfg(feature = "http")]
+pub mod http;
+
 mod library;
 mod mcp;
 mod platform;
@@ -84,6 +89,7 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
 /// One session from its first message to its end.
 async fn session(server: Server, transport: Transport) -> Result<(), Error> {
     let outbox = transport.outbox();
+    let server = server.with_notices(transport.at_end());
     let stop = async {
         tokio::select! {
             asked = platform::asked_to_stop() => asked.map_err(Error::Runtime),

@@ -234,6 +234,12 @@ impl Generation {
         self.bundle.content_address()
     }
 
+    /// The same in words: what a request answered by these skills can name.
+    #[cfg(feature = "http")]
+    pub(crate) fn digest(&self) -> String {
+        self.bundle.content_hex()
+    }
+
     /// The directory of a root, where a client can look into it.
     pub(crate) fn base(&self, root: u32) -> Option<&PathBuf> {
         self.bases.get(root as usize)?.as_ref()

@@ -4,12 +4,16 @@
 
 mod arguments;
 mod cursor;
+mod extension;
 mod instructions;
+mod listing;
 mod near;
 mod notices;
 mod offer;
 mod preview;
+mod prompts;
 mod reply;
+mod resources;
 mod roster;
 mod tools;
 
@@ -22,22 +26,30 @@ mod skills_list;
 mod skills_search;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
-    DiscoverResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
-    ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, Reference,
+    ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::sync::watch;
 
 use crate::Options;
-use crate::changes::Digests;
+use crate::changes::{List, digest};
 use crate::library::{Generation, Library};
 use crate::source::Mode;
 use arguments::Arguments;
-use notices::Notices;
+use listing::Caching;
+use notices::{Notices, Now};
 use offer::{Offer, Present};
 use reply::{Refusal, Reply};
 use tools::{Run, Tool};
@@ -49,11 +61,13 @@ pub use preview::Preview;
 /// change while the process lives; an hour bounds what is seen after an update.
 const EMBEDDED_TTL_MS: u64 = 60 * 60 * 1000;
 
-/// Answers the requests of one session.
+/// Answers the requests of one session, or of all that share the library.
+#[derive(Clone)]
 pub(crate) struct Server {
-    library: Library,
+    library: Arc<Library>,
     options: Options,
-    notices: Notices,
+    /// What the one client knows, where it can be told of changes.
+    notices: Option<Arc<Notices>>,
 }
 
 /// One call of a tool that asks the skills.
@@ -69,11 +83,29 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Server {
-    pub(crate) fn new(library: Library, options: Options) -> Self {
+    pub(crate) fn new(library: impl Into<Arc<Library>>, options: Options) -> Self {
         Self {
-            library,
+            library: library.into(),
             options,
-            notices: Notices::new(),
+            notices: None,
+        }
+    }
+
+    /// One whose client stays, and can be told of changes until it has said its
+    /// last word, which turns `ended` true.
+    pub(crate) fn with_notices(self, ended: watch::Receiver<bool>) -> Self {
+        let can_change = self.can_change();
+        Self {
+            notices: can_change.then(|| Arc::new(Notices::new(ended))),
+            ..self
+        }
+    }
+
+    /// Notes that a client was given a list. What it reads like is only made
+    /// out where the client can be told of another reading.
+    fn seen(&self, list: List) {
+        if let Some(notices) = &self.notices {
+            notices.seen(list, self.list(list));
         }
     }
 
@@ -84,10 +116,23 @@ impl Server {
     }
 
     /// What there is, and whether changes of it are told.
-    fn capabilities(list_changed: bool) -> ServerCapabilities {
-        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+    fn capabilities(&self) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .enable_completions()
+            .enable_skills_with_directory_read()
+            .build();
+        let told = self.notices.is_some().then_some(true);
         if let Some(tools) = &mut capabilities.tools {
-            tools.list_changed = list_changed.then_some(true);
+            tools.list_changed = told;
+        }
+        if let Some(resources) = &mut capabilities.resources {
+            (resources.list_changed, resources.subscribe) = (told, told);
+        }
+        if let Some(prompts) = &mut capabilities.prompts {
+            prompts.list_changed = told;
         }
         capabilities
     }
@@ -147,6 +192,33 @@ impl Server {
         }
     }
 
+    /// The same, for whoever may be told.
+    fn caching_for(&self, context: &RequestContext<RoleServer>) -> Caching {
+        if !is_modern(context) {
+            return Caching::default();
+        }
+        let (ttl_ms, scope) = self.caching();
+        Caching {
+            ttl_ms: Some(ttl_ms),
+            scope: Some(scope),
+        }
+    }
+
+    /// Answers from the current skills. A fault in one request must not end the others.
+    async fn ask<T>(
+        &self,
+        answer: impl FnOnce(&Generation) -> Result<T, ErrorData>,
+    ) -> Result<T, ErrorData> {
+        let generation = self.library.current().await;
+        let generation = generation.map_err(|unavailable| listing::unreadable(unavailable.0))?;
+        catch_unwind(AssertUnwindSafe(|| answer(&generation))).unwrap_or_else(|_| {
+            Err(ErrorData::internal_error(
+                "the request failed unexpectedly; others still work",
+                None,
+            ))
+        })
+    }
+
     async fn run(&self, tool: &Tool, arguments: &JsonObject) -> Result<Reply, ErrorData> {
         let arguments = Arguments::new(arguments);
         let ask = match tool.run {
@@ -193,7 +265,7 @@ impl Asked<'_> {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(Self::capabilities(self.can_change()))
+        ServerConfig::new(self.capabilities())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_server_info(Self::identity())
             .with_instructions(self.instructions())
@@ -210,9 +282,8 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if self.can_change() {
-            let now = || Digests::new(&self.tools(self.library.loaded().as_deref()));
-            self.notices.tell(&context.peer, &self.library, now).await;
+        if let Some(notices) = &self.notices {
+            notices.tell(&context.peer, &self.library, self).await;
         }
     }
 
@@ -223,10 +294,7 @@ impl ServerHandler for Server {
         self.load_if_quick().await;
         let (ttl_ms, scope) = self.caching();
         let versions = self.supported_protocol_versions().into_owned();
-        // Notices need `subscriptions/listen` here, which is not offered.
-        let mut info = self.get_info();
-        info.capabilities = Self::capabilities(false);
-        Ok(DiscoverResult::from_server_info(versions, info)
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
             .with_ttl_ms(ttl_ms)
             .with_cache_scope(scope))
     }
@@ -246,8 +314,8 @@ impl ServerHandler for Server {
         let described = catch_unwind(AssertUnwindSafe(|| self.tools(generation.as_deref())));
         let tools = described
             .map_err(|_| ErrorData::internal_error("the tools could not be described", None))?;
-        if self.can_change() {
-            self.notices.seen(Digests::new(&tools));
+        if let Some(notices) = &self.notices {
+            notices.seen(List::Tools, digest(&tools));
         }
         let (ttl_ms, scope) = self.caching();
         let mut result = ListToolsResult::with_all_items(tools)
@@ -278,6 +346,153 @@ impl ServerHandler for Server {
         Ok(result.into())
     }
 
+    async fn list_skills(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let caching = self.caching_for(&context);
+        self.ask(|generation| extension::list(generation, params, caching))
+            .await
+    }
+
+    async fn get_skill(
+        &self,
+        params: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        let caching = self.caching_for(&context);
+        self.ask(|generation| extension::get(generation, &params, caching))
+            .await
+    }
+
+    async fn read_resource_directory(
+        &self,
+        params: ReadResourceDirectoryRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceDirectoryResult, ErrorData> {
+        let caching = self.caching_for(&context);
+        self.ask(|generation| extension::directory(generation, params, caching))
+            .await
+    }
+
+    async fn list_resources(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let caching = self.caching_for(&context);
+        let answer = self.ask(|generation| resources::list(generation, params, caching));
+        let result = answer.await?;
+        self.seen(List::Resources);
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let caching = self.caching_for(&context);
+        self.ask(|generation| {
+            listing::Listing::new(generation, &["resources/templates/list"]).start(params)?;
+            Ok(resources::templates(caching))
+        })
+        .await
+    }
+
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caching = self.caching_for(&context);
+        self.ask(|generation| resources::read(generation, &params.uri, caching))
+            .await
+            .map(ReadResourceResponse::from)
+    }
+
+    async fn complete(
+        &self,
+        params: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.ask(|generation| complete(generation, &params))
+            .await
+            .map(CompleteResult::new)
+    }
+
+    async fn list_prompts(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let caching = self.caching_for(&context);
+        let answer = self.ask(|generation| prompts::list(generation, params, caching));
+        let result = answer.await?;
+        self.seen(List::Prompts);
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        params: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.ask(|generation| prompts::get(generation, &params))
+            .await
+            .map(GetPromptResponse::from)
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        // What is not declared is taken out by the caller.
+        self.notices.as_ref().map(|_| requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        if let Some(notices) = &self.notices {
+            notices.listen(&context, &self.library, self).await;
+        }
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        params: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let Some(notices) = &self.notices else {
+            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+        };
+        let uri = params.uri;
+        let version = self.ask(|generation| resources::version(generation, &uri));
+        let version = version.await?;
+        if notices.subscribe(uri, Some(version)) {
+            return Ok(());
+        }
+        Err(ErrorData::invalid_params(
+            format!(
+                "too many subscriptions: a client may have {}",
+                notices::SUBSCRIPTIONS
+            ),
+            None,
+        ))
+    }
+
+    async fn unsubscribe(
+        &self,
+        params: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if let Some(notices) = &self.notices {
+            notices.unsubscribe(&params.uri);
+        }
+        Ok(())
+    }
+
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -288,6 +503,46 @@ impl ServerHandler for Server {
             reply::shortened(&request.method)
         );
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
+    }
+}
+
+impl Now for Server {
+    fn list(&self, list: List) -> u64 {
+        let loaded = self.library.loaded();
+        let loaded = loaded.as_deref();
+        match list {
+            List::Tools => digest(&self.tools(loaded)),
+            List::Resources => digest(&loaded.map(resources::reading)),
+            List::Prompts => digest(&loaded.map(prompts::reading)),
+        }
+    }
+
+    fn resource(&self, uri: &str) -> Option<[u8; 32]> {
+        resources::version(self.library.loaded().as_deref()?, uri).ok()
+    }
+}
+
+/// What may follow what was typed: paths of files for the template of
+/// resources; the arguments of prompts are free text.
+fn complete(
+    generation: &Generation,
+    params: &CompleteRequestParams,
+) -> Result<CompletionInfo, ErrorData> {
+    let unknown = |what: String| Err(ErrorData::invalid_params(what, None));
+    match &params.r#ref {
+        Reference::Resource(resource) if resource.uri == resources::TEMPLATE => {
+            if params.argument.name == "path" {
+                return resources::complete(generation, &params.argument.value);
+            }
+            unknown("unknown argument; the template has `path`".to_owned())
+        }
+        Reference::Resource(resource) => unknown(format!(
+            "unknown template {}; the one there is: {}",
+            reply::shortened(&resource.uri),
+            resources::TEMPLATE
+        )),
+        Reference::Prompt(prompt) => prompts::complete(generation, &prompt.name),
+        _ => unknown("unknown kind of reference; expected ref/resource or ref/prompt".to_owned()),
     }
 }
 

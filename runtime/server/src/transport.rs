@@ -4,7 +4,7 @@
 //! What a request means is `mcp`'s business.
 
 mod lines;
-mod message;
+pub(crate) mod message;
 mod outbox;
 mod scan;
 
@@ -12,8 +12,9 @@ use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use tokio::sync::watch;
 
 use crate::platform::{Input, Output};
 use lines::{Line, Lines};
@@ -36,6 +37,8 @@ pub(crate) struct Transport {
     /// probe with `server/discover` is one.
     open: bool,
     ended: bool,
+    /// Tells who waits for something to tell that nobody asks any more.
+    at_end: watch::Sender<bool>,
 }
 
 impl Transport {
@@ -46,12 +49,18 @@ impl Transport {
             outbox: Arc::new(Outbox::new(output)),
             open: false,
             ended: false,
+            at_end: watch::Sender::new(false),
         }
     }
 
     /// The sending half, to watch.
     pub(crate) fn outbox(&self) -> Arc<Outbox> {
         Arc::clone(&self.outbox)
+    }
+
+    /// Turns true when the client has said its last word.
+    pub(crate) fn at_end(&self) -> watch::Receiver<bool> {
+        self.at_end.subscribe()
     }
 
     /// The next message for rmcp among the lines that have arrived.
@@ -70,7 +79,9 @@ impl Transport {
     fn admit(&mut self, incoming: Incoming) -> Option<ClientJsonRpcMessage> {
         match incoming {
             Incoming::Request(request, id) => {
-                if !self.outbox.expect(&id) {
+                // A listener is answered when it hangs up, and must not keep calls waiting.
+                let stays = matches!(request, ClientRequest::SubscriptionsListenRequest(_));
+                if !self.outbox.expect(&id, stays) {
                     self.outbox.refuse(&Refused::in_use(&id));
                     return None;
                 }
@@ -132,6 +143,7 @@ impl rmcp::transport::Transport<RoleServer> for Transport {
                 return Some(message);
             }
             if self.ended {
+                self.at_end.send_replace(true);
                 self.outbox.flushed().await;
                 return None;
             }

@@ -1,4 +1,4 @@
-//! The cursor between the pages of an answer: where to go on, and in which
+//! The cursor between the pages of an answer or a list: where to go on, and in which
 //! answer. Clients see a word without meaning; a word that does not fit the
 //! skills or the search any more is refused, since its page would repeat or
 //! skip something.

@@ -1,44 +1,136 @@
-//! How a client of 2025-11-25 and older is told that a list has changed: by a
-//! notification, unasked. When that is due is `changes`' business; newer
-//! clients subscribe.
+//! How a client that stays is told that something has changed. Clients of
+//! 2025-11-25 and older get notifications unasked; newer ones listen. When that is due is
+//! `changes`' business.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rmcp::RoleServer;
-use rmcp::service::Peer;
+use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::service::{Peer, SubscriptionContext, SubscriptionSink};
 use tokio::sync::watch;
 
-use crate::changes::{Changes, Digests};
+use crate::changes::{Changes, List};
 use crate::library::Library;
 
-/// What one client knows of the lists.
+/// Resources that one client may subscribe to; each is looked up at every change.
+pub(crate) const SUBSCRIPTIONS: usize = 1000;
+
+/// Listeners that one client may have; each waits by itself.
+const LISTENERS: usize = 8;
+
+/// A resource's digest, if it is there.
+type Version = Option<[u8; 32]>;
+
+/// What one client knows.
 pub(crate) struct Notices {
-    /// What it saw or was told of last; nothing before there was anything to see.
-    seen: watch::Sender<Option<Digests>>,
+    seen: watch::Sender<Seen>,
     /// Whether somebody waits for changes already.
     telling: AtomicBool,
+    listeners: AtomicUsize,
+    /// Turns true when the client has said its last word.
+    ended: watch::Receiver<bool>,
 }
 
-impl Notices {
-    pub(crate) fn new() -> Self {
-        Self {
-            seen: watch::Sender::new(None),
-            telling: AtomicBool::new(false),
+/// What a client saw or was told of last.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    /// Per list; nothing before there was anything to see.
+    lists: [Option<u64>; List::ALL.len()],
+    resources: BTreeMap<String, Version>,
+}
+
+/// What there is now.
+pub(crate) trait Now {
+    /// What a list reads like.
+    fn list(&self, list: List) -> u64;
+    /// The version of a resource.
+    fn resource(&self, uri: &str) -> Version;
+}
+
+/// Something that a client should be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum News {
+    List(List),
+    Resource(String),
+}
+
+impl Seen {
+    /// Takes lists that were not asked for as they are now.
+    fn fill(&mut self, now: &(impl Now + Sync)) {
+        for (list, seen) in List::ALL.into_iter().zip(&mut self.lists) {
+            seen.get_or_insert_with(|| now.list(list));
         }
     }
 
-    /// Notes that the client was given lists that read like this.
-    pub(crate) fn seen(&self, now: Digests) {
-        self.seen.send_replace(Some(now));
+    fn is_empty(&self) -> bool {
+        self.lists.iter().all(Option::is_none) && self.resources.is_empty()
     }
 
-    /// Tells the client of changes for as long as it is there. `now` says what
-    /// the lists read like. A second call does nothing.
+    /// What differs from now; from here on the client knows.
+    fn catch_up(&mut self, now: &(impl Now + Sync)) -> Vec<News> {
+        let mut news = Vec::new();
+        for (list, seen) in List::ALL.into_iter().zip(&mut self.lists) {
+            let Some(seen) = seen else { continue };
+            let current = now.list(list);
+            if std::mem::replace(seen, current) != current {
+                news.push(News::List(list));
+            }
+        }
+        for (uri, seen) in &mut self.resources {
+            let current = now.resource(uri);
+            if std::mem::replace(seen, current) != current {
+                news.push(News::Resource(uri.clone()));
+            }
+        }
+        news
+    }
+}
+
+impl Notices {
+    /// For a client whose last word turns `ended` true.
+    pub(crate) fn new(ended: watch::Receiver<bool>) -> Self {
+        Self {
+            seen: watch::Sender::new(Seen::default()),
+            telling: AtomicBool::new(false),
+            listeners: AtomicUsize::new(0),
+            ended,
+        }
+    }
+
+    /// Notes that the client was given a list that reads like this.
+    pub(crate) fn seen(&self, list: List, reading: u64) {
+        self.seen
+            .send_modify(|seen| seen.lists[list as usize] = Some(reading));
+    }
+
+    /// Notes that the client wants to hear of a resource; false where it wants
+    /// to hear of too many.
+    pub(crate) fn subscribe(&self, uri: String, version: Version) -> bool {
+        let mut room = true;
+        self.seen.send_modify(|seen| {
+            room = seen.resources.len() < SUBSCRIPTIONS || seen.resources.contains_key(&uri);
+            if room {
+                seen.resources.insert(uri, version);
+            }
+        });
+        room
+    }
+
+    /// Notes that the client does not want to hear of a resource any more.
+    pub(crate) fn unsubscribe(&self, uri: &str) {
+        self.seen.send_modify(|seen| {
+            seen.resources.remove(uri);
+        });
+    }
+
+    /// Tells the client of changes for as long as it is there. A second call
+    /// does nothing.
     pub(crate) async fn tell(
         &self,
         client: &Peer<RoleServer>,
         library: &Library,
-        now: impl Fn() -> Digests,
+        now: &(impl Now + Sync),
     ) {
         if self.telling.swap(true, Ordering::Relaxed) {
             return;
@@ -49,32 +141,115 @@ impl Notices {
             // The first skills are no change, unless a list without them was seen.
             tokio::select! {
                 () = changes.begun() => {}
-                _ = seen.wait_for(Option::is_some) => {}
+                _ = seen.wait_for(|seen| !seen.is_empty()) => {}
             }
         }
-        self.seen.send_if_modified(|seen| {
-            seen.get_or_insert_with(&now);
-            false
-        });
+        self.seen.send_modify(|seen| seen.fill(now));
         loop {
             changes.settled().await;
-            let is_gone = if self.is_news(now()) {
-                client.notify_tool_list_changed().await.is_err()
-            } else {
-                client.is_transport_closed()
-            };
-            if is_gone {
+            let mut news = Vec::new();
+            self.seen.send_modify(|seen| news = seen.catch_up(now));
+            for news in news {
+                if notify(client, news).await.is_err() {
+                    return;
+                }
+            }
+            if client.is_transport_closed() {
                 return;
             }
         }
     }
 
-    /// Whether the client knows something else; from now on it knows this.
-    fn is_news(&self, now: Digests) -> bool {
-        self.seen.send_if_modified(|seen| {
-            let news = *seen != Some(now);
-            *seen = Some(now);
-            news
-        })
+    /// Tells a listener of what it has asked for, until it hangs up or the
+    /// client has said its last word. One listener too many is let go at once.
+    pub(crate) async fn listen(
+        &self,
+        context: &SubscriptionContext,
+        library: &Library,
+        now: &(impl Now + Sync),
+    ) {
+        let Some(_place) = Place::take(&self.listeners) else {
+            return;
+        };
+        let mut ended = self.ended.clone();
+        tokio::select! {
+            () = context.cancelled() => {}
+            _ = ended.wait_for(|ended| *ended) => {}
+            () = follow(context, library, now) => {}
+        }
+    }
+}
+
+async fn follow(context: &SubscriptionContext, library: &Library, now: &(impl Now + Sync)) {
+    let mut changes = Changes::new(library);
+    let mut seen = wanted(context.accepted(), now);
+    loop {
+        changes.settled().await;
+        for news in seen.catch_up(now) {
+            if announce(context.sink(), news).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What a listener wants to hear of, as it is now.
+fn wanted(filter: &SubscriptionFilter, now: &(impl Now + Sync)) -> Seen {
+    let asked = [
+        filter.tools_list_changed,
+        filter.resources_list_changed,
+        filter.prompts_list_changed,
+    ];
+    let lists = List::ALL.map(|list| (asked[list as usize] == Some(true)).then(|| now.list(list)));
+    let resources = filter.resource_subscriptions.iter().flatten();
+    let resources = resources.take(SUBSCRIPTIONS);
+    Seen {
+        lists,
+        resources: resources
+            .map(|uri| (uri.clone(), now.resource(uri)))
+            .collect(),
+    }
+}
+
+async fn notify(client: &Peer<RoleServer>, news: News) -> Result<(), rmcp::ServiceError> {
+    match news {
+        News::List(List::Tools) => client.notify_tool_list_changed().await,
+        News::List(List::Resources) => client.notify_resource_list_changed().await,
+        News::List(List::Prompts) => client.notify_prompt_list_changed().await,
+        News::Resource(uri) => {
+            let params = ResourceUpdatedNotificationParam::new(uri);
+            client.notify_resource_updated(params).await
+        }
+    }
+}
+
+async fn announce(
+    listener: &SubscriptionSink,
+    news: News,
+) -> Result<(), rmcp::service::SubscriptionSendError> {
+    match news {
+        News::List(List::Tools) => listener.notify_tool_list_changed().await,
+        News::List(List::Resources) => listener.notify_resource_list_changed().await,
+        News::List(List::Prompts) => listener.notify_prompt_list_changed().await,
+        News::Resource(uri) => listener.notify_resource_updated(uri).await,
+    }
+}
+
+/// One of the places for listeners, given back when dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(taken: &'a AtomicUsize) -> Option<Self> {
+        if taken.fetch_add(1, Ordering::Relaxed) < LISTENERS {
+            return Some(Self(taken));
+        }
+        taken.fetch_sub(1, Ordering::Relaxed);
+        None
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

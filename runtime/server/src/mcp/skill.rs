@@ -92,6 +92,15 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<Reply, Error> {
     Ok(Reply::text(text, structured))
 }
 
+/// What its file names are relative to, if it has files.
+pub(crate) fn directory_of_files(
+    skill: &Skill<'_>,
+    generation: &Generation,
+) -> Result<Option<String>, Error> {
+    let has_files = !files(skill)?.is_empty();
+    Ok(has_files.then(|| base_directory(skill, generation, has_files)))
+}
+
 /// What file names are relative to: the directory with `SKILL.md`, or the
 /// resource directory beside a file of a tree. Where nothing lies on disk, an
 /// address that says so.

@@ -3,9 +3,11 @@
 
 mod arguments;
 mod assets;
+mod extension;
 mod freshness;
 mod listing;
 mod matching;
+mod notices;
 mod schemas;
 mod searching;
 mod skill;

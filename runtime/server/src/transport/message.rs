@@ -7,10 +7,17 @@ use std::fmt::Display;
 
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CancelledNotification,
-    CancelledNotificationParam, ClientNotification, ClientRequest, CustomRequest, DiscoverRequest,
-    DiscoverRequestParams, ErrorCode, Extensions, GetMeta, InitializeRequestParams,
-    InitializeResultMethod, InitializedNotification, ListToolsRequest, PaginatedRequestParams,
-    PingRequest, ProtocolVersion, Request, RequestId, RequestMetaObject, RequestParamsMeta,
+    CancelledNotificationParam, ClientNotification, ClientRequest, CompleteRequestMethod,
+    CompleteRequestParams, CustomRequest, DiscoverRequest, DiscoverRequestParams, ErrorCode,
+    Extensions, GetMeta, GetPromptRequestMethod, GetPromptRequestParams, GetSkillRequestMethod,
+    GetSkillRequestParams, InitializeRequestParams, InitializeResultMethod,
+    InitializedNotification, ListPromptsRequestMethod, ListResourceTemplatesRequestMethod,
+    ListResourcesRequestMethod, ListSkillsRequestMethod, ListToolsRequestMethod,
+    PaginatedRequestParams, PingRequest, ProtocolVersion, ReadResourceDirectoryRequestMethod,
+    ReadResourceDirectoryRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+    Request, RequestId, RequestMetaObject, RequestOptionalParam, RequestParamsMeta,
+    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionsListenRequestMethod,
+    SubscriptionsListenRequestParams, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
@@ -99,6 +106,14 @@ pub(crate) fn opens_session(request: &ClientRequest) -> bool {
 }
 
 impl Refused {
+    /// The answer, as JSON.
+    pub(crate) fn to_json(&self) -> String {
+        let id = self.id.as_ref().map_or("null", WireId::as_json);
+        let ErrorCode(code) = self.code;
+        let message = serde_json::Value::from(self.message.as_str());
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#)
+    }
+
     /// Answers a line that was dropped while it arrived.
     pub(crate) fn too_long(id: Option<WireId>) -> Self {
         let message = format!("a message may be {LONGEST} bytes long, this line was longer");
@@ -218,16 +233,33 @@ impl Envelope<'_> {
 fn request(method: String, params: Option<&RawValue>) -> Result<ClientRequest, serde_json::Error> {
     Ok(match method.as_str() {
         "tools/call" => required::<CallToolRequestMethod, CallToolRequestParams>(params)?.into(),
-        "tools/list" => {
-            let params = params.map(split::<PaginatedRequestParams>).transpose()?;
-            let (params, extensions) =
-                params.map_or_else(Default::default, |(params, meta)| (Some(params), meta));
-            ListToolsRequest {
-                params,
-                extensions,
-                ..ListToolsRequest::default()
-            }
-            .into()
+        "tools/list" => paged::<ListToolsRequestMethod>(params)?.into(),
+        "skills/list" => paged::<ListSkillsRequestMethod>(params)?.into(),
+        "resources/list" => paged::<ListResourcesRequestMethod>(params)?.into(),
+        "resources/templates/list" => paged::<ListResourceTemplatesRequestMethod>(params)?.into(),
+        "prompts/list" => paged::<ListPromptsRequestMethod>(params)?.into(),
+        "skills/get" => required::<GetSkillRequestMethod, GetSkillRequestParams>(params)?.into(),
+        "resources/read" => {
+            required::<ReadResourceRequestMethod, ReadResourceRequestParams>(params)?.into()
+        }
+        "resources/directory/read" => required::<
+            ReadResourceDirectoryRequestMethod,
+            ReadResourceDirectoryRequestParams,
+        >(params)?
+        .into(),
+        "prompts/get" => required::<GetPromptRequestMethod, GetPromptRequestParams>(params)?.into(),
+        "resources/subscribe" => {
+            required::<SubscribeRequestMethod, SubscribeRequestParams>(params)?.into()
+        }
+        "resources/unsubscribe" => {
+            required::<UnsubscribeRequestMethod, UnsubscribeRequestParams>(params)?.into()
+        }
+        "subscriptions/listen" => {
+            required::<SubscriptionsListenRequestMethod, SubscriptionsListenRequestParams>(params)?
+                .into()
+        }
+        "completion/complete" => {
+            required::<CompleteRequestMethod, CompleteRequestParams>(params)?.into()
         }
         "initialize" => required::<InitializeResultMethod, InitializeRequestParams>(params)?.into(),
         "server/discover" => {
@@ -245,6 +277,20 @@ fn request(method: String, params: Option<&RawValue>) -> Result<ClientRequest, s
             request.extensions = meta_only(params)?;
             request.into()
         }
+    })
+}
+
+/// A request for a page of a list; without parameters it is the first one.
+fn paged<M: Default>(
+    params: Option<&RawValue>,
+) -> Result<RequestOptionalParam<M, PaginatedRequestParams>, serde_json::Error> {
+    let params = params.map(split::<PaginatedRequestParams>).transpose()?;
+    let (params, extensions) =
+        params.map_or_else(Default::default, |(params, meta)| (Some(params), meta));
+    Ok(RequestOptionalParam {
+        method: M::default(),
+        params,
+        extensions,
     })
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
-use rmcp::model::{ErrorCode, JsonRpcMessage, RequestId};
+use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::TxJsonRpcMessage;
 use tokio::sync::Notify;
 
@@ -39,6 +39,8 @@ struct State {
     pending: Vec<u8>,
     sent: usize,
     in_flight: Vec<RequestId>,
+    /// Requests that are answered when their client has had enough.
+    staying: Vec<RequestId>,
     /// The reader is gone.
     broken: bool,
     nameless: f64,
@@ -51,6 +53,7 @@ impl Outbox {
             pending: Vec::new(),
             sent: 0,
             in_flight: Vec::new(),
+            staying: Vec::new(),
             broken: false,
             nameless: NAMELESS,
             refilled: Instant::now(),
@@ -63,11 +66,13 @@ impl Outbox {
     }
 
     /// Notes that this request needs a reply; false where another one with
-    /// the same id still does.
-    pub(crate) fn expect(&self, id: &RequestId) -> bool {
+    /// the same id still does. One that `stays` does not count as being in flight.
+    pub(crate) fn expect(&self, id: &RequestId, stays: bool) -> bool {
         let mut state = self.state();
-        let new = !state.in_flight.contains(id);
-        if new {
+        let new = !state.in_flight.contains(id) && !state.staying.contains(id);
+        if new && stays {
+            state.staying.push(id.clone());
+        } else if new {
             state.in_flight.push(id.clone());
         }
         new
@@ -76,6 +81,7 @@ impl Outbox {
     /// Notes that this request gets no reply.
     pub(crate) fn forget(&self, id: &RequestId) {
         let mut state = self.state();
+        state.staying.retain(|held| held != id);
         if let Some(at) = state.in_flight.iter().position(|held| held == id) {
             state.in_flight.swap_remove(at);
             self.changed.notify_waiters();
@@ -102,15 +108,9 @@ impl Outbox {
         if refused.id.is_none() && !self.state().may_answer_nameless() {
             return;
         }
-        let id = refused.id.as_ref().map_or("null", |id| id.as_json());
-        let ErrorCode(code) = refused.code;
-        let message = serde_json::Value::from(refused.message.as_str());
         let sent = self.append(|into| {
-            use io::Write;
-            write!(
-                into,
-                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#
-            )
+            into.extend_from_slice(refused.to_json().as_bytes());
+            Ok(())
         });
         if let Err(error) = sent {
             tracing::debug!("cannot answer a broken line: {error}");

@@ -51,7 +51,7 @@ fn broken_lines_are_answered_and_the_session_goes_on() {
             (r#"{"id":78,"method":"ping"}"#.to_owned(), json!(78), -32600),
             (r#"{"jsonrpc":"2.0","id":79,"method":"tools/call","params":{}}"#.to_owned(), json!(79), -32602),
             (r#"{"jsonrpc":"2.0","id":80,"method":"made/up"}"#.to_owned(), json!(80), -32601),
-            (r#"{"jsonrpc":"2.0","id":81,"method":"resources/list"}"#.to_owned(), json!(81), -32601),
+            (r#"{"jsonrpc":"2.0","id":81,"method":"logging/setLevel"}"#.to_owned(), json!(81), -32601),
             (r#"{"jsonrpc":"2.0","id":82,"method":"tools/call","params":{"name":"no_such_tool"}}"#.to_owned(), json!(82), -32602),
             (r#"{"jsonrpc":"2.0","id":83,"method":"tools/list","params":{"cursor":"x"}}"#.to_owned(), json!(83), -32602),
             (format!(r#"{{"params":{{"a":{}1{}}},"jsonrpc":"2.0","id":84,"method":"tools/call"}}"#, "[".repeat(100_000), "]".repeat(100_000)), json!(84), -32602),
@@ -161,7 +161,13 @@ fn versions_are_echoed_or_answered_with_the_newest_that_has_a_handshake() {
         assert_eq!(result["serverInfo"]["name"], "skillbundle");
         assert_eq!(
             result["capabilities"],
-            json!({ "tools": { "listChanged": true } }),
+            json!({
+                "extensions": { "io.modelcontextprotocol/skills": { "directoryRead": true } },
+                "completions": {},
+                "prompts": { "listChanged": true },
+                "resources": { "subscribe": true, "listChanged": true },
+                "tools": { "listChanged": true },
+            }),
             "what is not sent is not declared"
         );
         assert!(result["instructions"].as_str().unwrap().len() <= 2048);

@@ -186,7 +186,7 @@ fn hostile_names_find_nothing_outside() {
 const SETTLED: std::time::Duration = std::time::Duration::from_millis(1200);
 
 #[test]
-fn a_changed_list_of_tools_is_told_once_and_only_if_it_reads_differently() {
+fn a_changed_list_is_told_once_and_only_if_it_reads_differently() {
     let source = Fake::new(spec_folders());
     let mut client = Client::connected(source.clone());
     client.request("tools/list", json!({}));
@@ -202,10 +202,13 @@ fn a_changed_list_of_tools_is_told_once_and_only_if_it_reads_differently() {
     client.call("skill", json!({ "name": "new" }));
     source.edit(spec_tree());
     client.call("list_skills", json!({}));
-    assert_eq!(
-        client.reply(),
-        json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" })
-    );
+    for list in ["tools", "resources", "prompts"] {
+        let method = format!("notifications/{list}/list_changed");
+        assert_eq!(
+            client.reply(),
+            json!({ "jsonrpc": "2.0", "method": method })
+        );
+    }
     std::thread::sleep(SETTLED);
     client.request("ping", json!({}));
     let (ended, rest) = client.end();

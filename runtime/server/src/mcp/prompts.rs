@@ -1,0 +1,339 @@
+//! `prompts/list` and `prompts/get`: each skill as a prompt, which hosts show
+//! as a slash command. Arguments are put into the text literally and once:
+//! what a value holds is never read again.
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CompletionInfo, GetPromptRequestParams, GetPromptResult, ListPromptsResult,
+    PaginatedRequestParams, Prompt, PromptArgument, PromptMessage, Role,
+};
+use serde_json::{Map, Value};
+use skillbundle_format::{Catalog, Dialect, Error, Skill};
+
+use super::listing::{Caching, Listing, unreadable};
+use super::{reply, skill};
+use crate::library::Generation;
+
+/// Skills that are looked at for a page of the list.
+const MOST: usize = 200;
+
+/// Stands for all arguments, in a text and as the one argument of a skill that
+/// only hints at what it takes.
+const ALL: &str = "ARGUMENTS";
+const ALL_ARGUMENT: &str = "arguments";
+
+/// `prompts/list`, in the order of the bundle.
+pub(crate) fn list(
+    generation: &Generation,
+    params: Option<PaginatedRequestParams>,
+    caching: Caching,
+) -> Result<ListPromptsResult, ErrorData> {
+    let listing = Listing::new(generation, &["prompts/list"]);
+    let start = listing.start(params)?;
+    let catalog = generation.catalog().map_err(unreadable)?;
+    let end = catalog.len().min(start.saturating_add(MOST));
+    let mut prompts = Vec::new();
+    for skill in catalog.skills().skip(start).take(MOST) {
+        prompts.extend(skill.and_then(|skill| prompt(&skill)).map_err(unreadable)?);
+    }
+    let mut result = ListPromptsResult::with_all_items(prompts);
+    result.next_cursor = (end < catalog.len()).then(|| listing.cursor(end));
+    (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
+    Ok(result)
+}
+
+/// All that the list says, to tell whether it reads differently.
+pub(crate) fn reading(generation: &Generation) -> Vec<Prompt> {
+    let catalog = generation.catalog().ok();
+    let skills = catalog.iter().flat_map(Catalog::skills);
+    skills
+        .filter_map(|skill| prompt(&skill.ok()?).ok()?)
+        .collect()
+}
+
+/// `prompts/get`.
+pub(crate) fn get(
+    generation: &Generation,
+    params: &GetPromptRequestParams,
+) -> Result<GetPromptResult, ErrorData> {
+    let skill = find(generation, &params.name)?;
+    let declared = Declared::of(&skill).map_err(unreadable)?;
+    let given = params.arguments.as_ref();
+    let values = declared.values(given).map_err(|message| {
+        ErrorData::invalid_params(format!("prompt \"{}\": {message}", skill.name), None)
+    })?;
+    let text = text(&skill, generation).map_err(unreadable)?;
+    let message = PromptMessage::new_text(Role::User, declared.fill(&text, &values));
+    Ok(GetPromptResult::new(vec![message]).with_description(skill.description))
+}
+
+/// `completion/complete` of a prompt's argument: free text, so nothing is
+/// proposed; a prompt that is not there is an error.
+pub(crate) fn complete(generation: &Generation, name: &str) -> Result<CompletionInfo, ErrorData> {
+    find(generation, name)?;
+    Ok(CompletionInfo::default())
+}
+
+fn find<'g>(generation: &'g Generation, name: &str) -> Result<Skill<'g>, ErrorData> {
+    let catalog = generation.catalog().map_err(unreadable)?;
+    let found = catalog.by_name(name).map_err(unreadable)?;
+    found.filter(is_offered).ok_or_else(|| {
+        let name = reply::shortened(name);
+        ErrorData::invalid_params(
+            format!("unknown prompt \"{name}\"; prompts/list shows those there are"),
+            None,
+        )
+    })
+}
+
+fn prompt(skill: &Skill<'_>) -> Result<Option<Prompt>, Error> {
+    if !is_offered(skill) {
+        return Ok(None);
+    }
+    let arguments = Declared::of(skill)?.arguments();
+    let arguments = (!arguments.is_empty()).then_some(arguments);
+    let name = skill.callable_name()?;
+    Ok(Some(Prompt::new(name, Some(skill.description), arguments)))
+}
+
+/// Whether the author lets people call it: all may be, unless the frontmatter
+/// says `user-invocable: false`.
+fn is_offered(skill: &Skill<'_>) -> bool {
+    let no = ["false", "no", "off", "0"];
+    match frontmatter(skill).unwrap_or_default().get("user-invocable") {
+        Some(Value::Bool(offered)) => *offered,
+        Some(Value::String(word)) => !no.contains(&word.to_lowercase().as_str()),
+        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
+        _ => true,
+    }
+}
+
+fn frontmatter(skill: &Skill<'_>) -> Result<Map<String, Value>, Error> {
+    let json = skill.frontmatter_json()?;
+    // The compiler wrote it; what cannot be read declares nothing.
+    Ok(serde_json::from_str(json).unwrap_or_default())
+}
+
+/// What the skill tells to do, without its frontmatter.
+fn text(skill: &Skill<'_>, generation: &Generation) -> Result<String, Error> {
+    let body = match skill.dialect {
+        Dialect::Folder => skill.body()?.into_owned(),
+        Dialect::Tree => skill.content()?,
+    };
+    Ok(match skill::directory_of_files(skill, generation)? {
+        Some(base) => format!("Base directory: {base}\n\n{body}"),
+        None => body,
+    })
+}
+
+/// The arguments that a skill declares.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Declared {
+    names: Vec<String>,
+    hint: Option<String>,
+}
+
+impl Declared {
+    fn of(skill: &Skill<'_>) -> Result<Self, Error> {
+        Ok(Self::read(&frontmatter(skill)?))
+    }
+
+    /// `arguments` names them, as a list or as words; `argument-hint` says what
+    /// is expected of all of them together.
+    fn read(frontmatter: &Map<String, Value>) -> Self {
+        let words = |value: &Value| match value {
+            Value::String(words) => words.split_whitespace().map(str::to_owned).collect(),
+            Value::Array(items) => items
+                .iter()
+                .filter_map(|item| item.as_str().map(str::to_owned))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let hint = frontmatter.get("argument-hint").map(|hint| match hint {
+            Value::String(hint) => hint.clone(),
+            // Written without quotes, `[topic]` is a list to YAML.
+            hint => words(hint)
+                .iter()
+                .map(|word| format!("[{word}]"))
+                .collect::<Vec<_>>()
+                .join(" "),
+        });
+        Self {
+            names: frontmatter.get("arguments").map(words).unwrap_or_default(),
+            hint: hint.filter(|hint| !hint.is_empty()),
+        }
+    }
+
+    fn arguments(&self) -> Vec<PromptArgument> {
+        let named = self
+            .names
+            .iter()
+            .map(|name| PromptArgument::new(name.as_str()));
+        let hinted = self.hint.as_ref().filter(|_| self.names.is_empty());
+        let hinted = hinted.map(|hint| PromptArgument::new(ALL_ARGUMENT).with_description(hint));
+        named.chain(hinted).collect()
+    }
+
+    /// The values given, in the order declared: name and value.
+    fn values<'v>(
+        &self,
+        given: Option<&'v Map<String, Value>>,
+    ) -> Result<Vec<(String, &'v str)>, String> {
+        let known: Vec<_> = self
+            .arguments()
+            .into_iter()
+            .map(|argument| argument.name)
+            .collect();
+        let Some(given) = given else {
+            return Ok(Vec::new());
+        };
+        for (name, value) in given {
+            if !known.contains(name) {
+                let known = if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                };
+                let name = reply::shortened(name);
+                return Err(format!("unknown argument `{name}`; it takes {known}"));
+            }
+            if !value.is_string() {
+                return Err(format!("argument `{name}`: expected a string"));
+            }
+        }
+        let value = |name: String| Some((given.get(&name)?.as_str()?, name));
+        let values = known.into_iter().filter_map(value);
+        Ok(values.map(|(value, name)| (name, value)).collect())
+    }
+
+    /// Puts the values where the text names them, or behind it.
+    fn fill(&self, text: &str, values: &[(String, &str)]) -> String {
+        let all = values
+            .iter()
+            .map(|(_, value)| *value)
+            .collect::<Vec<_>>()
+            .join(" ");
+        let mut filled = String::with_capacity(text.len() + all.len());
+        let mut used = false;
+        let mut rest = text;
+        while let Some(at) = rest.find('$') {
+            filled.push_str(&rest[..at]);
+            rest = &rest[at + 1..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
+            let word = rest[..end.unwrap_or(rest.len())].trim_end_matches('-');
+            if let Some(value) = self.value(word, values, &all) {
+                filled.push_str(value);
+                rest = &rest[word.len()..];
+                used = true;
+            } else {
+                filled.push('$');
+            }
+        }
+        filled.push_str(rest);
+        if !used && !all.is_empty() {
+            filled.push_str("\n\n");
+            filled.push_str(ALL);
+            filled.push_str(": ");
+            filled.push_str(&all);
+        }
+        filled
+    }
+
+    /// What a word behind `$` stands for; nothing where it means itself. A
+    /// declared argument that was not given stands for nothing at all.
+    fn value<'v>(&self, word: &str, values: &[(String, &'v str)], all: &'v str) -> Option<&'v str> {
+        if word == ALL && !self.arguments().is_empty() {
+            return Some(all);
+        }
+        let given = values.iter().find(|(name, _)| name == word);
+        let declared = self.names.iter().any(|name| name == word);
+        given
+            .map(|(_, value)| *value)
+            .or_else(|| declared.then_some(""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Frontmatter, arguments given, text, what comes of it.
+    #[test]
+    fn values_are_put_where_the_text_names_them() {
+        let cases = [
+            (
+                json!({"arguments": "file line"}),
+                json!({"file": "a.rs", "line": "7"}),
+                "See $file:$line, $ARGUMENTS.",
+                Ok("See a.rs:7, a.rs 7."),
+            ),
+            (
+                json!({"arguments": ["file"]}),
+                json!({"file": "$file $ARGUMENTS"}),
+                "See $file",
+                Ok("See $file $ARGUMENTS"),
+            ),
+            (
+                json!({"arguments": ["file"]}),
+                json!({}),
+                "See ($file) for $5 and $HOME",
+                Ok("See () for $5 and $HOME"),
+            ),
+            (
+                json!({"arguments": ["pull-request"]}),
+                json!({"pull-request": "12"}),
+                "$pull-request- $pull",
+                Ok("12- $pull"),
+            ),
+            (
+                json!({"argument-hint": "[topic]"}),
+                json!({"arguments": "bees"}),
+                "On $ARGUMENTS",
+                Ok("On bees"),
+            ),
+            (
+                json!({"argument-hint": ["topic"]}),
+                json!({"arguments": "bees"}),
+                "Write.",
+                Ok("Write.\n\nARGUMENTS: bees"),
+            ),
+            (
+                json!({}),
+                json!({}),
+                "Costs $ARGUMENTS $",
+                Ok("Costs $ARGUMENTS $"),
+            ),
+            (
+                json!({}),
+                json!({"a": "b"}),
+                "",
+                Err("unknown argument `a`; it takes none"),
+            ),
+            (
+                json!({"arguments": "a b"}),
+                json!({"c": "b"}),
+                "",
+                Err("unknown argument `c`; it takes a, b"),
+            ),
+            (
+                json!({"arguments": "a"}),
+                json!({"a": 1}),
+                "",
+                Err("argument `a`: expected a string"),
+            ),
+        ];
+        for (frontmatter, given, text, expected) in cases {
+            let declared = Declared::read(frontmatter.as_object().expect("an object"));
+            let filled = declared
+                .values(given.as_object())
+                .map(|values| declared.fill(text, &values));
+            assert_eq!(
+                filled.as_deref().map_err(String::as_str),
+                expected,
+                "{frontmatter} {given}"
+            );
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What clients that stay are told of changes, in both eras.
+
+use super::*;
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"test","version":"0"}}"#;
+
+/// More than may be in flight.
+const LISTENERS: usize = 40;
+
+fn skills(description: &str, body: &str) -> SkillSet {
+    set(vec![
+        folder("tea", description, body),
+        folder("water", "About water", "\nWater.\n"),
+    ])
+}
+
+/// The next so many lines.
+fn told(client: &mut Client, most: usize) -> Vec<Value> {
+    (0..most).map(|_| client.reply()).collect()
+}
+
+#[test]
+fn older_clients_hear_of_the_lists_and_of_the_resources_they_subscribed_to() {
+    let source = Fake::new(skills("About tea", "\nGreen.\n"));
+    let mut client = Client::connected(source.clone());
+    client.request("resources/list", json!({}));
+    for uri in ["skill://tea/SKILL.md", "skill://water/SKILL.md"] {
+        let reply = client.request("resources/subscribe", json!({ "uri": uri }));
+        assert_eq!(reply["result"], json!({}));
+    }
+    client.request(
+        "resources/unsubscribe",
+        json!({ "uri": "skill://water/SKILL.md" }),
+    );
+    source.edit(skills("About green tea", "\nGreen.\n"));
+    // A call sees the edit at once; without one the timer would.
+    client.request("ping", json!({}));
+    client.call("skill", json!({ "name": "water" }));
+    let told = told(&mut client, 4);
+    let methods = told.iter().map(|notice| notice["method"].as_str());
+    let methods: Vec<_> = methods.map(|method| method.expect("a notice")).collect();
+    assert_eq!(
+        methods,
+        [
+            "notifications/tools/list_changed",
+            "notifications/resources/list_changed",
+            "notifications/prompts/list_changed",
+            "notifications/resources/updated",
+        ]
+    );
+    assert_eq!(told[3]["params"]["uri"], "skill://tea/SKILL.md");
+    let (ended, rest) = client.end();
+    assert!(ended.is_ok());
+    assert_eq!(rest, Vec::<String>::new());
+}
+
+#[test]
+fn newer_clients_listen_and_are_let_go_at_the_end() {
+    let source = Fake::new(skills("About tea", "\nGreen.\n"));
+    let mut client = Client::start(source.clone(), Options::default());
+    let filter = r#""notifications":{"promptsListChanged":true,"resourceSubscriptions":["skill://tea/SKILL.md"]}"#;
+    client.send(format!(r#"{{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{{{filter},{META}}}}}"#));
+    let reply = client.reply();
+    assert_eq!(
+        reply["method"], "notifications/subscriptions/acknowledged",
+        "{reply}"
+    );
+    source.edit(skills("About green tea", "\nGreen.\n"));
+    client.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"skill","arguments":{{"name":"tea"}},{META}}}}}"#));
+    assert_eq!(client.reply()["id"], 1);
+    let told = told(&mut client, 2);
+    let methods: Vec<_> = told
+        .iter()
+        .map(|notice| notice["method"].as_str().expect("a notice"))
+        .collect();
+    assert_eq!(
+        methods,
+        [
+            "notifications/prompts/list_changed",
+            "notifications/resources/updated"
+        ]
+    );
+    for notice in &told {
+        assert_eq!(
+            notice["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+            "l"
+        );
+    }
+    let began = std::time::Instant::now();
+    let (ended, rest) = client.end();
+    assert!(ended.is_ok());
+    let [last] = rest.as_slice() else {
+        panic!("{rest:?}")
+    };
+    let last: Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(last["id"], "l", "the listener gets its result: {last}");
+    assert!(
+        began.elapsed().as_secs() < 4,
+        "nothing waits for a listener"
+    );
+}
+
+#[test]
+fn listeners_do_not_keep_calls_waiting_and_those_too_many_are_let_go() {
+    let mut client = Client::start(
+        Fake::new(skills("About tea", "\nGreen.\n")),
+        Options::default(),
+    );
+    let mut let_go = 0;
+    for id in 0..LISTENERS {
+        client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{META}}}}}"#));
+    }
+    client.send(format!(r#"{{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"tea"}},{META}}}}}"#));
+    let mut called = false;
+    // Each is acknowledged; eight stay, and the call is answered.
+    for _ in 0..LISTENERS + (LISTENERS - 8) + 1 {
+        let reply = client.reply();
+        called |= reply["id"] == "call";
+        let_go += usize::from(reply["id"].is_number() && reply["result"].is_object());
+    }
+    assert!(called);
+    assert_eq!(let_go, LISTENERS - 8);
+}
+
+#[test]
+fn baked_in_skills_never_change_and_nobody_listens() {
+    let bundle = write(&skills("About tea", "\nGreen.\n")).unwrap();
+    let embedded = Embedded::new(bundle.leak());
+    let mut client = Client::start(embedded, Options::default());
+    let reply = client.initialize("2025-11-25");
+    assert_eq!(reply["result"]["capabilities"]["resources"], json!({}));
+    let reply = client.request(
+        "resources/subscribe",
+        json!({ "uri": "skill://tea/SKILL.md" }),
+    );
+    assert_eq!(reply["error"]["code"], -32601, "{reply}");
+}
