@@ -101,11 +101,10 @@ impl Server {
         }
     }
 
-    /// Notes that a client was given a list. What it reads like is only made
-    /// out where the client can be told of another reading.
-    fn seen(&self, list: List) {
+    /// Notes that the client was given a list over these skills.
+    fn seen(&self, list: List, skills: Option<Arc<Generation>>) {
         if let Some(notices) = &self.notices {
-            notices.seen(list, self.list(list));
+            notices.seen(list, skills);
         }
     }
 
@@ -314,9 +313,7 @@ impl ServerHandler for Server {
         let described = catch_unwind(AssertUnwindSafe(|| self.tools(generation.as_deref())));
         let tools = described
             .map_err(|_| ErrorData::internal_error("the tools could not be described", None))?;
-        if let Some(notices) = &self.notices {
-            notices.seen(List::Tools, digest(&tools));
-        }
+        self.seen(List::Tools, generation);
         let (ttl_ms, scope) = self.caching();
         let mut result = ListToolsResult::with_all_items(tools)
             .with_ttl_ms(ttl_ms)
@@ -384,7 +381,7 @@ impl ServerHandler for Server {
         let caching = self.caching_for(&context);
         let answer = self.ask(|generation| resources::list(generation, params, caching));
         let result = answer.await?;
-        self.seen(List::Resources);
+        self.seen(List::Resources, self.library.loaded());
         Ok(result)
     }
 
@@ -430,7 +427,7 @@ impl ServerHandler for Server {
         let caching = self.caching_for(&context);
         let answer = self.ask(|generation| prompts::list(generation, params, caching));
         let result = answer.await?;
-        self.seen(List::Prompts);
+        self.seen(List::Prompts, self.library.loaded());
         Ok(result)
     }
 
@@ -507,13 +504,15 @@ impl ServerHandler for Server {
 }
 
 impl Now for Server {
-    fn list(&self, list: List) -> u64 {
-        let loaded = self.library.loaded();
-        let loaded = loaded.as_deref();
+    fn loaded(&self) -> Option<Arc<Generation>> {
+        self.library.loaded()
+    }
+
+    fn reading(&self, list: List, skills: Option<&Generation>) -> u64 {
         match list {
-            List::Tools => digest(&self.tools(loaded)),
-            List::Resources => digest(&loaded.map(resources::reading)),
-            List::Prompts => digest(&loaded.map(prompts::reading)),
+            List::Tools => digest(&self.tools(skills)),
+            List::Resources => digest(&skills.map(resources::reading)),
+            List::Prompts => digest(&skills.map(prompts::reading)),
         }
     }
 

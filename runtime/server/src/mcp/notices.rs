@@ -3,6 +3,7 @@
 //! `changes`' business.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rmcp::RoleServer;
@@ -11,7 +12,7 @@ use rmcp::service::{Peer, SubscriptionContext, SubscriptionSink};
 use tokio::sync::watch;
 
 use crate::changes::{Changes, List};
-use crate::library::Library;
+use crate::library::{Generation, Library};
 
 /// Resources that one client may subscribe to; each is looked up at every change.
 pub(crate) const SUBSCRIPTIONS: usize = 1000;
@@ -32,18 +33,25 @@ pub(crate) struct Notices {
     ended: watch::Receiver<bool>,
 }
 
+/// The skills that an answer was made from; nothing where there were none yet.
+/// What a list reads like over them is only made out when others have come: a
+/// start, and a server whose skills stay, pay nothing for it.
+type Source = Option<Arc<Generation>>;
+
 /// What a client saw or was told of last.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 struct Seen {
     /// Per list; nothing before there was anything to see.
-    lists: [Option<u64>; List::ALL.len()],
+    lists: [Option<Source>; List::ALL.len()],
     resources: BTreeMap<String, Version>,
 }
 
 /// What there is now.
-pub(crate) trait Now {
-    /// What a list reads like.
-    fn list(&self, list: List) -> u64;
+pub(crate) trait Now: Sync {
+    /// The skills that answers are made from.
+    fn loaded(&self) -> Option<Arc<Generation>>;
+    /// What a list reads like over these skills: equal where it is the same.
+    fn reading(&self, list: List, skills: Option<&Generation>) -> u64;
     /// The version of a resource.
     fn resource(&self, uri: &str) -> Version;
 }
@@ -57,9 +65,9 @@ enum News {
 
 impl Seen {
     /// Takes lists that were not asked for as they are now.
-    fn fill(&mut self, now: &(impl Now + Sync)) {
-        for (list, seen) in List::ALL.into_iter().zip(&mut self.lists) {
-            seen.get_or_insert_with(|| now.list(list));
+    fn fill(&mut self, now: &impl Now) {
+        for seen in &mut self.lists {
+            seen.get_or_insert_with(|| now.loaded());
         }
     }
 
@@ -68,12 +76,15 @@ impl Seen {
     }
 
     /// What differs from now; from here on the client knows.
-    fn catch_up(&mut self, now: &(impl Now + Sync)) -> Vec<News> {
+    fn catch_up(&mut self, now: &impl Now) -> Vec<News> {
         let mut news = Vec::new();
+        let current = now.loaded();
         for (list, seen) in List::ALL.into_iter().zip(&mut self.lists) {
             let Some(seen) = seen else { continue };
-            let current = now.list(list);
-            if std::mem::replace(seen, current) != current {
+            let before = std::mem::replace(seen, current.clone());
+            if !same(&before, &current)
+                && now.reading(list, before.as_deref()) != now.reading(list, current.as_deref())
+            {
                 news.push(News::List(list));
             }
         }
@@ -98,10 +109,10 @@ impl Notices {
         }
     }
 
-    /// Notes that the client was given a list that reads like this.
-    pub(crate) fn seen(&self, list: List, reading: u64) {
+    /// Notes that the client was given a list over these skills.
+    pub(crate) fn seen(&self, list: List, skills: Option<Arc<Generation>>) {
         self.seen
-            .send_modify(|seen| seen.lists[list as usize] = Some(reading));
+            .send_modify(|seen| seen.lists[list as usize] = Some(skills));
     }
 
     /// Notes that the client wants to hear of a resource; false where it wants
@@ -126,12 +137,7 @@ impl Notices {
 
     /// Tells the client of changes for as long as it is there. A second call
     /// does nothing.
-    pub(crate) async fn tell(
-        &self,
-        client: &Peer<RoleServer>,
-        library: &Library,
-        now: &(impl Now + Sync),
-    ) {
+    pub(crate) async fn tell(&self, client: &Peer<RoleServer>, library: &Library, now: &impl Now) {
         if self.telling.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -166,7 +172,7 @@ impl Notices {
         &self,
         context: &SubscriptionContext,
         library: &Library,
-        now: &(impl Now + Sync),
+        now: &impl Now,
     ) {
         let Some(_place) = Place::take(&self.listeners) else {
             return;
@@ -180,7 +186,7 @@ impl Notices {
     }
 }
 
-async fn follow(context: &SubscriptionContext, library: &Library, now: &(impl Now + Sync)) {
+async fn follow(context: &SubscriptionContext, library: &Library, now: &impl Now) {
     let mut changes = Changes::new(library);
     let mut seen = wanted(context.accepted(), now);
     loop {
@@ -194,13 +200,13 @@ async fn follow(context: &SubscriptionContext, library: &Library, now: &(impl No
 }
 
 /// What a listener wants to hear of, as it is now.
-fn wanted(filter: &SubscriptionFilter, now: &(impl Now + Sync)) -> Seen {
+fn wanted(filter: &SubscriptionFilter, now: &impl Now) -> Seen {
     let asked = [
         filter.tools_list_changed,
         filter.resources_list_changed,
         filter.prompts_list_changed,
     ];
-    let lists = List::ALL.map(|list| (asked[list as usize] == Some(true)).then(|| now.list(list)));
+    let lists = List::ALL.map(|list| (asked[list as usize] == Some(true)).then(|| now.loaded()));
     let resources = filter.resource_subscriptions.iter().flatten();
     let resources = resources.take(SUBSCRIPTIONS);
     Seen {
@@ -232,6 +238,15 @@ async fn announce(
         News::List(List::Resources) => listener.notify_resource_list_changed().await,
         News::List(List::Prompts) => listener.notify_prompt_list_changed().await,
         News::Resource(uri) => listener.notify_resource_updated(uri).await,
+    }
+}
+
+/// Whether these are the very same skills, so that nothing need be compared.
+fn same(one: &Source, other: &Source) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (None, None) => true,
+        _ => false,
     }
 }
 

@@ -248,6 +248,10 @@ fn request(method: String, params: Option<&RawValue>) -> Result<ClientRequest, s
         >(params)?
         .into(),
         "prompts/get" => required::<GetPromptRequestMethod, GetPromptRequestParams>(params)?.into(),
+        // Gone in 2026-07-28, whatever their parameters.
+        "resources/subscribe" | "resources/unsubscribe" if is_modern(params) => {
+            custom(method, params)?
+        }
         "resources/subscribe" => {
             required::<SubscribeRequestMethod, SubscribeRequestParams>(params)?.into()
         }
@@ -272,12 +276,23 @@ fn request(method: String, params: Option<&RawValue>) -> Result<ClientRequest, s
             ..PingRequest::default()
         }
         .into(),
-        _ => {
-            let mut request = CustomRequest::new(method, None);
-            request.extensions = meta_only(params)?;
-            request.into()
-        }
+        _ => custom(method, params)?,
     })
+}
+
+/// A method that is not known here, or not to the client's era.
+fn custom(method: String, params: Option<&RawValue>) -> Result<ClientRequest, serde_json::Error> {
+    let mut request = CustomRequest::new(method, None);
+    request.extensions = meta_only(params)?;
+    Ok(request.into())
+}
+
+/// Whether the request says itself that it is of an era without `initialize`.
+fn is_modern(params: Option<&RawValue>) -> bool {
+    let extensions = meta_only(params).unwrap_or_default();
+    let meta = extensions.get::<RequestMetaObject>();
+    meta.and_then(RequestMetaObject::protocol_version)
+        .is_some_and(|version| !version.has_initialize())
 }
 
 /// A request for a page of a list; without parameters it is the first one.

@@ -135,3 +135,19 @@ fn baked_in_skills_never_change_and_nobody_listens() {
     );
     assert_eq!(reply["error"]["code"], -32601, "{reply}");
 }
+
+#[test]
+fn newer_clients_do_not_find_what_their_era_has_lost() {
+    let mut client = Client::start(
+        Fake::new(skills("About tea", "\nGreen.\n")),
+        Options::default(),
+    );
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        for uri in ["", r#""uri":"skill://tea/SKILL.md","#] {
+            client.send(format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{uri}{META}}}}}"#
+            ));
+            assert_eq!(client.reply()["error"]["code"], -32601, "{method} {uri}");
+        }
+    }
+}
