@@ -113,7 +113,8 @@ fn listeners_do_not_keep_calls_waiting_and_those_too_many_are_let_go() {
     client.send(format!(r#"{{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"tea"}},{META}}}}}"#));
     let mut called = false;
     // Each is acknowledged; eight stay, and the call is answered.
-    for _ in 0..LISTENERS + (LISTENERS - 8) + 1 {
+    let lines = [LISTENERS, LISTENERS - 8, 1];
+    for _ in 0..lines.iter().sum() {
         let reply = client.reply();
         called |= reply["id"] == "call";
         let_go += usize::from(reply["id"].is_number() && reply["result"].is_object());
