@@ -3,6 +3,7 @@
 //! per tool below `mcp/`; how messages travel is `transport`'s business.
 
 mod arguments;
+mod completion;
 mod cursor;
 mod extension;
 mod instructions;
@@ -30,12 +31,12 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation,
     InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
-    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, Reference,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse,
     ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
     SubscriptionFilter, UnsubscribeRequestParams,
 };
@@ -206,7 +207,7 @@ impl Server {
     /// Answers from the current skills. A fault in one request must not end the others.
     async fn ask<T>(
         &self,
-        answer: impl FnOnce(&Generation) -> Result<T, ErrorData>,
+        answer: impl FnOnce(&Arc<Generation>) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
         let generation = self.library.current().await;
         let generation = generation.map_err(|unavailable| listing::unreadable(unavailable.0))?;
@@ -314,14 +315,9 @@ impl ServerHandler for Server {
         let tools = described
             .map_err(|_| ErrorData::internal_error("the tools could not be described", None))?;
         self.seen(List::Tools, generation);
-        let (ttl_ms, scope) = self.caching();
-        let mut result = ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(ttl_ms)
-            .with_cache_scope(scope);
-        if !is_modern(&context) {
-            // Fields of 2026-07-28 that older clients were never told of.
-            (result.ttl_ms, result.cache_scope) = (None, None);
-        }
+        let caching = self.caching_for(&context);
+        let mut result = ListToolsResult::with_all_items(tools);
+        (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
         Ok(result)
     }
 
@@ -379,10 +375,12 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let caching = self.caching_for(&context);
-        let answer = self.ask(|generation| resources::list(generation, params, caching));
-        let result = answer.await?;
-        self.seen(List::Resources, self.library.loaded());
-        Ok(result)
+        self.ask(|generation| {
+            let result = resources::list(generation, params, caching)?;
+            self.seen(List::Resources, Some(Arc::clone(generation)));
+            Ok(result)
+        })
+        .await
     }
 
     async fn list_resource_templates(
@@ -414,7 +412,7 @@ impl ServerHandler for Server {
         params: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.ask(|generation| complete(generation, &params))
+        self.ask(|generation| completion::complete(generation, &params))
             .await
             .map(CompleteResult::new)
     }
@@ -425,10 +423,12 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let caching = self.caching_for(&context);
-        let answer = self.ask(|generation| prompts::list(generation, params, caching));
-        let result = answer.await?;
-        self.seen(List::Prompts, self.library.loaded());
-        Ok(result)
+        self.ask(|generation| {
+            let result = prompts::list(generation, params, caching)?;
+            self.seen(List::Prompts, Some(Arc::clone(generation)));
+            Ok(result)
+        })
+        .await
     }
 
     async fn get_prompt(
@@ -518,30 +518,6 @@ impl Now for Server {
 
     fn resource(&self, uri: &str) -> Option<[u8; 32]> {
         resources::version(self.library.loaded().as_deref()?, uri).ok()
-    }
-}
-
-/// What may follow what was typed: paths of files for the template of
-/// resources; the arguments of prompts are free text.
-fn complete(
-    generation: &Generation,
-    params: &CompleteRequestParams,
-) -> Result<CompletionInfo, ErrorData> {
-    let unknown = |what: String| Err(ErrorData::invalid_params(what, None));
-    match &params.r#ref {
-        Reference::Resource(resource) if resource.uri == resources::TEMPLATE => {
-            if params.argument.name == "path" {
-                return resources::complete(generation, &params.argument.value);
-            }
-            unknown("unknown argument; the template has `path`".to_owned())
-        }
-        Reference::Resource(resource) => unknown(format!(
-            "unknown template {}; the one there is: {}",
-            reply::shortened(&resource.uri),
-            resources::TEMPLATE
-        )),
-        Reference::Prompt(prompt) => prompts::complete(generation, &prompt.name),
-        _ => unknown("unknown kind of reference; expected ref/resource or ref/prompt".to_owned()),
     }
 }
 
