@@ -25,14 +25,18 @@ mod transport;
 #[cfg(unix)]
 mod testing;
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ServiceExt;
-use rmcp::service::ServerInitializeError;
+use rmcp::service::{ServerInitializeError, serve_directly};
+use tokio::sync::watch;
 
 use library::Library;
-use mcp::Server;
-use transport::Transport;
+use mcp::{FrontDesk, Server};
+use platform::{Input, Output};
+use transport::{Outbox, Transport};
 
 pub use error::Error;
 pub use mcp::{Preview, Tools};
@@ -78,8 +82,7 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
     let server = Server::new(Library::new(source), options);
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
-        // On the heap: the stack would be touched page by page for it, twice.
-        Box::pin(session(server, Transport::new(input, output))).await
+        session(server, input, output).await
     });
     // A load that is under way must not hold the process.
     runtime.shutdown_background();
@@ -87,22 +90,53 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
 }
 
 /// One session from its first message to its end.
-async fn session(server: Server, transport: Transport) -> Result<(), Error> {
-    let outbox = transport.outbox();
-    let server = server.with_notices(transport.at_end());
-    let stop = async {
-        tokio::select! {
-            asked = platform::asked_to_stop() => asked.map_err(Error::Runtime),
-            () = outbox.reader_gone() => Ok(()),
-        }
-    };
+async fn session(server: Server, input: Input, output: Output) -> Result<(), Error> {
+    let outbox = Arc::new(Outbox::new(output));
+    let (at_end, ended) = watch::channel(false);
+    let server = server.with_notices(ended);
+    let desk = FrontDesk::new(server.clone(), Arc::clone(&outbox));
+    let mut transport = Transport::new(input, Arc::clone(&outbox), Box::new(desk), at_end);
+    let stop = asked_or_left(&outbox);
     tokio::pin!(stop);
-    let running = tokio::select! {
-        begun = server.serve(transport) => match begun {
-            Ok(running) => running,
-            Err(error) => return ended_early(error),
+    tokio::select! {
+        needed = transport.needs_rmcp() => if !needed {
+            outbox.last_flush().await;
+            return Ok(());
         },
-        stopped = &mut stop => return stopped,
+        stopped = &mut stop => {
+            // What has not left by then never will.
+            let _ = tokio::time::timeout(GRACE, outbox.flushed()).await;
+            return stopped;
+        },
+    }
+    // On the heap, and only now: a start touches every page of it.
+    Box::pin(with_rmcp(server, transport, stop)).await
+}
+
+/// Comes back when the process is asked to stop, or nobody reads stdout any more.
+async fn asked_or_left(outbox: &Outbox) -> Result<(), Error> {
+    tokio::select! {
+        asked = platform::asked_to_stop() => asked.map_err(Error::Runtime),
+        () = outbox.reader_gone() => Ok(()),
+    }
+}
+
+/// The rest of a session in which something has come that the desk leaves to rmcp.
+async fn with_rmcp(
+    server: Server,
+    mut transport: Transport,
+    mut stop: Pin<&mut impl Future<Output = Result<(), Error>>>,
+) -> Result<(), Error> {
+    let running = if let Some(client) = transport.wake_rmcp() {
+        serve_directly(server, transport, Some(client))
+    } else {
+        tokio::select! {
+            begun = server.serve(transport) => match begun {
+                Ok(running) => running,
+                Err(error) => return ended_early(error),
+            },
+            stopped = &mut stop => return stopped,
+        }
     };
     let cancel = running.cancellation_token();
     let waiting = running.waiting();

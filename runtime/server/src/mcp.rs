@@ -5,12 +5,14 @@
 mod arguments;
 mod completion;
 mod cursor;
+mod desk;
 mod extension;
 mod instructions;
 mod listing;
 mod near;
 mod notices;
 mod offer;
+mod prepared;
 mod preview;
 mod prompts;
 mod reply;
@@ -30,8 +32,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation,
     InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
@@ -40,7 +42,7 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
     SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::watch;
 
@@ -48,13 +50,15 @@ use crate::Options;
 use crate::changes::{List, digest};
 use crate::library::{Generation, Library};
 use crate::source::Mode;
+use crate::transport::{Era, Outbox};
 use arguments::Arguments;
 use listing::Caching;
 use notices::{Notices, Now};
 use offer::{Offer, Present};
 use reply::{Refusal, Reply};
-use tools::{Run, Tool};
+use tools::{Ask, Run, Tool};
 
+pub(crate) use desk::FrontDesk;
 pub use offer::Tools;
 pub use preview::Preview;
 
@@ -194,7 +198,11 @@ impl Server {
 
     /// The same, for whoever may be told.
     fn caching_for(&self, context: &RequestContext<RoleServer>) -> Caching {
-        if !is_modern(context) {
+        self.caching_in(era(context))
+    }
+
+    fn caching_in(&self, era: Era) -> Caching {
+        if era == Era::Handshake {
             return Caching::default();
         }
         let (ttl_ms, scope) = self.caching();
@@ -220,10 +228,10 @@ impl Server {
     }
 
     async fn run(&self, tool: &Tool, arguments: &JsonObject) -> Result<Reply, ErrorData> {
-        let arguments = Arguments::new(arguments);
         let ask = match tool.run {
             Run::Ask(ask) => ask,
             Run::Refresh => {
+                let arguments = Arguments::new(arguments);
                 return Ok(refresh_skills::run(&self.library, &arguments)
                     .await
                     .unwrap_or_else(Reply::from));
@@ -233,22 +241,49 @@ impl Server {
             Ok(generation) => generation,
             Err(unavailable) => return Ok(Refusal::Unavailable(unavailable.0).into()),
         };
+        // A fault in one call must not end the others. What happened is on
+        // stderr by the panic hook; the client gets no text of ours.
+        catch_unwind(AssertUnwindSafe(|| self.asked(ask, &generation, arguments))).map_err(|_| {
+            ErrorData::internal_error("the tool failed unexpectedly; other calls still work", None)
+        })
+    }
+
+    /// What a tool answers from these skills.
+    fn asked(&self, ask: Ask, generation: &Generation, arguments: &JsonObject) -> Reply {
         let asked = Asked {
-            generation: &generation,
-            arguments,
+            generation,
+            arguments: Arguments::new(arguments),
             mode: self.library.mode(),
             options: &self.options,
         };
-        // A fault in one call must not end the others. What happened is on
-        // stderr by the panic hook; the client gets no text of ours.
-        catch_unwind(AssertUnwindSafe(|| ask(&asked)))
-            .map(|answer| answer.unwrap_or_else(Reply::from))
-            .map_err(|_| {
-                ErrorData::internal_error(
-                    "the tool failed unexpectedly; other calls still work",
-                    None,
-                )
-            })
+        ask(&asked).unwrap_or_else(Reply::from)
+    }
+
+    /// The answer as the protocol has it.
+    fn tool_result(reply: Reply, era: Era) -> CallToolResult {
+        let mut result = reply.into_result();
+        if era == Era::Stateless {
+            reply::sign(&mut result, Self::identity());
+        }
+        result
+    }
+
+    fn discovered(&self) -> DiscoverResult {
+        let (ttl_ms, scope) = self.caching();
+        let versions = self.supported_protocol_versions().into_owned();
+        DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(ttl_ms)
+            .with_cache_scope(scope)
+    }
+
+    /// From here on, tells the client of changes through `outbox`.
+    fn tell_changes(&self, outbox: &Arc<Outbox>) {
+        if let Some(notices) = self.notices.clone()
+            && notices.begin()
+        {
+            let (server, outbox) = (self.clone(), Arc::clone(outbox));
+            tokio::spawn(async move { notices.tell(&outbox, &server.library, &server).await });
+        }
     }
 }
 
@@ -281,22 +316,12 @@ impl ServerHandler for Server {
         self.negotiate_initialize(&request)
     }
 
-    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if let Some(notices) = &self.notices {
-            notices.tell(&context.peer, &self.library, self).await;
-        }
-    }
-
     async fn discover(
         &self,
         _context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
         self.load_if_quick().await;
-        let (ttl_ms, scope) = self.caching();
-        let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info())
-            .with_ttl_ms(ttl_ms)
-            .with_cache_scope(scope))
+        Ok(self.discovered())
     }
 
     async fn list_tools(
@@ -332,11 +357,7 @@ impl ServerHandler for Server {
         let reply = self
             .run(tool, &request.arguments.unwrap_or_default())
             .await?;
-        let mut result = reply.into_result();
-        if is_modern(&context) {
-            reply::sign(&mut result, Self::identity());
-        }
-        Ok(result.into())
+        Ok(Self::tool_result(reply, era(&context)).into())
     }
 
     async fn list_skills(
@@ -521,10 +542,11 @@ impl Now for Server {
     }
 }
 
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| !version.has_initialize())
+fn era(context: &RequestContext<RoleServer>) -> Era {
+    match context.protocol_version() {
+        Some(version) if !version.has_initialize() => Era::Stateless,
+        _ => Era::Handshake,
+    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ use crate::library::Library;
 use crate::mcp::Server;
 use crate::platform::{Input, Output};
 use crate::source::{Loaded, Mode, Source};
-use crate::transport::Transport;
 use crate::{Options, session};
 
 /// Far more than anything here takes; a test that waits longer has failed.
@@ -345,11 +344,7 @@ pub(crate) fn start(source: impl Source, options: Options) -> Session {
             let input = Input::new(requests.into()).unwrap();
             let output = Output::new(replies.as_fd()).unwrap();
             drop(replies);
-            session(
-                Server::new(Library::new(source), options),
-                Transport::new(input, output),
-            )
-            .await
+            session(Server::new(Library::new(source), options), input, output).await
         });
         // A test that has seen enough listens no more.
         let _ = done.send(ended);

@@ -29,16 +29,25 @@ pub(crate) fn list(
     params: Option<PaginatedRequestParams>,
     caching: Caching,
 ) -> Result<ListSkillsResult, ErrorData> {
+    let (entries, next) = page(generation, params)?;
+    let skills = serde_json::from_str(&format!("[{entries}]")).map_err(unreadable)?;
+    let mut result = ListSkillsResult::with_all_items(skills);
+    result.next_cursor = next;
+    (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
+    Ok(result)
+}
+
+/// The entries of a page as JSON, with commas between them, and the next cursor.
+pub(crate) fn page(
+    generation: &Generation,
+    params: Option<PaginatedRequestParams>,
+) -> Result<(&str, Option<String>), ErrorData> {
     let listing = Listing::new(generation, &["skills/list"]);
     let published = resources::published(generation)?;
     let page = published
         .page(listing.start(params)?, MOST, BYTES)
         .map_err(unreadable)?;
-    let skills = serde_json::from_str(&format!("[{}]", page.entries)).map_err(unreadable)?;
-    let mut result = ListSkillsResult::with_all_items(skills);
-    result.next_cursor = page.next.map(|next| listing.cursor(next));
-    (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
-    Ok(result)
+    Ok((page.entries, page.next.map(|next| listing.cursor(next))))
 }
 
 /// `skills/get`.

@@ -3,6 +3,7 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, PaginatedRequestParams};
+use serde::Serialize;
 
 use super::cursor::Pages;
 use super::reply::Refusal;
@@ -10,9 +11,12 @@ use crate::library::Generation;
 
 /// How long, and for whom, a client may keep an answer. Clients before
 /// 2026-07-28 were never told of it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Caching {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ttl_ms: Option<u64>,
+    #[serde(rename = "cacheScope", skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<CacheScope>,
 }
 

@@ -6,13 +6,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rmcp::RoleServer;
-use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
-use rmcp::service::{Peer, SubscriptionContext, SubscriptionSink};
+use rmcp::model::{
+    PromptListChangedNotification, ResourceListChangedNotification, ResourceUpdatedNotification,
+    ResourceUpdatedNotificationParam, ServerNotification, SubscriptionFilter,
+    ToolListChangedNotification,
+};
+use rmcp::service::{SubscriptionContext, SubscriptionSink};
 use tokio::sync::watch;
 
 use crate::changes::{Changes, List};
 use crate::library::{Generation, Library};
+use crate::transport::Outbox;
 
 /// Resources that one client may subscribe to; each is looked up at every change.
 pub(crate) const SUBSCRIPTIONS: usize = 1000;
@@ -135,12 +139,22 @@ impl Notices {
         });
     }
 
-    /// Tells the client of changes for as long as it is there. A second call
-    /// does nothing.
-    pub(crate) async fn tell(&self, client: &Peer<RoleServer>, library: &Library, now: &impl Now) {
-        if self.telling.swap(true, Ordering::Relaxed) {
-            return;
+    /// Whether the client may be told from now on. It is so once; what is said
+    /// again means nothing.
+    pub(crate) fn begin(&self) -> bool {
+        !self.telling.swap(true, Ordering::Relaxed)
+    }
+
+    /// Tells the client of changes until it has said its last word.
+    pub(crate) async fn tell(&self, client: &Outbox, library: &Library, now: &impl Now) {
+        let mut ended = self.ended.clone();
+        tokio::select! {
+            _ = ended.wait_for(|ended| *ended) => {}
+            () = self.keep_telling(client, library, now) => {}
         }
+    }
+
+    async fn keep_telling(&self, client: &Outbox, library: &Library, now: &impl Now) {
         let mut changes = Changes::new(library);
         let mut seen = self.seen.subscribe();
         if library.loaded().is_none() {
@@ -156,12 +170,9 @@ impl Notices {
             let mut news = Vec::new();
             self.seen.send_modify(|seen| news = seen.catch_up(now));
             for news in news {
-                if notify(client, news).await.is_err() {
+                if client.notify(notification(news)).is_err() {
                     return;
                 }
-            }
-            if client.is_transport_closed() {
-                return;
             }
         }
     }
@@ -217,14 +228,13 @@ fn wanted(filter: &SubscriptionFilter, now: &impl Now) -> Seen {
     }
 }
 
-async fn notify(client: &Peer<RoleServer>, news: News) -> Result<(), rmcp::ServiceError> {
+fn notification(news: News) -> ServerNotification {
     match news {
-        News::List(List::Tools) => client.notify_tool_list_changed().await,
-        News::List(List::Resources) => client.notify_resource_list_changed().await,
-        News::List(List::Prompts) => client.notify_prompt_list_changed().await,
+        News::List(List::Tools) => ToolListChangedNotification::default().into(),
+        News::List(List::Resources) => ResourceListChangedNotification::default().into(),
+        News::List(List::Prompts) => PromptListChangedNotification::default().into(),
         News::Resource(uri) => {
-            let params = ResourceUpdatedNotificationParam::new(uri);
-            client.notify_resource_updated(params).await
+            ResourceUpdatedNotification::new(ResourceUpdatedNotificationParam::new(uri)).into()
         }
     }
 }

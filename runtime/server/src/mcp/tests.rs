@@ -3,6 +3,7 @@
 
 mod arguments;
 mod assets;
+mod desk;
 mod extension;
 mod freshness;
 mod listing;

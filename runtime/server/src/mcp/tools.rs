@@ -41,10 +41,13 @@ pub(crate) struct Tool {
 #[derive(Clone, Copy)]
 pub(crate) enum Run {
     /// From the skills as they are.
-    Ask(fn(&Asked<'_>) -> Result<Reply, Refusal>),
+    Ask(Ask),
     /// By replacing them.
     Refresh,
 }
+
+/// Answers from the skills as they are.
+pub(crate) type Ask = fn(&Asked<'_>) -> Result<Reply, Refusal>;
 
 /// Every tool, the ones to start with first.
 pub(crate) static TOOLS: &[Tool] = &[

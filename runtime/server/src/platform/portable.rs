@@ -25,6 +25,7 @@ pub(crate) fn claim_stdio() -> io::Result<(Input, Output)> {
 }
 
 /// Waits until somebody asks the process to stop.
+#[cfg(not(unix))]
 pub(crate) async fn asked_to_stop() -> io::Result<()> {
     tokio::signal::ctrl_c().await
 }

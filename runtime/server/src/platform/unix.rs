@@ -11,9 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fstat};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::io::Interest;
 use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
-use tokio::signal::unix::{SignalKind, signal};
 
 /// Bytes asked for at once. A pipe holds 64 KiB, requests are far smaller.
 const READ: usize = 64 * 1024;
@@ -59,15 +59,17 @@ pub(crate) fn claim_stdio() -> io::Result<(Input, Output)> {
     Ok((input, output))
 }
 
-/// Waits until somebody asks the process to stop (SIGTERM, SIGINT).
+/// Waits until somebody asks the process to stop (SIGTERM, SIGINT). Not by
+/// tokio, which makes room for every signal there is when its runtime starts.
 pub(crate) async fn asked_to_stop() -> io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    let (asked, asking) = io::pipe()?;
+    for signal in [SIGTERM, SIGINT] {
+        signal_hook::low_level::pipe::register(signal, asking.try_clone()?)?;
     }
-    Ok(())
+    match Watched::new(asked.into(), Interest::READABLE)? {
+        Watched::Polled(asked) => asked.readable().await.map(drop),
+        Watched::Plain(_) => std::future::pending().await,
+    }
 }
 
 impl Input {

@@ -98,11 +98,13 @@ pub(crate) fn opens_session(request: &ClientRequest) -> bool {
     let served = meta
         .protocol_version()
         .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
-    let complete = served
-        && meta
-            .missing_required_keys(&ProtocolVersion::V_2026_07_28)
-            .is_empty();
-    complete || matches!(request, ClientRequest::InitializeRequest(_))
+    served && is_complete(meta) || matches!(request, ClientRequest::InitializeRequest(_))
+}
+
+/// Whether this says all that a request of 2026-07-28 must say.
+pub(crate) fn is_complete(meta: &RequestMetaObject) -> bool {
+    meta.missing_required_keys(&ProtocolVersion::V_2026_07_28)
+        .is_empty()
 }
 
 impl Refused {

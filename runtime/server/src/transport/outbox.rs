@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
-use rmcp::model::{JsonRpcMessage, RequestId};
+use rmcp::model::{JsonRpcMessage, RequestId, ServerNotification};
 use rmcp::service::TxJsonRpcMessage;
 use tokio::sync::Notify;
 
@@ -65,17 +65,21 @@ impl Outbox {
         }
     }
 
-    /// Notes that this request needs a reply; false where another one with
-    /// the same id still does. One that `stays` does not count as being in flight.
-    pub(crate) fn expect(&self, id: &RequestId, stays: bool) -> bool {
+    /// Whether this request is without a reply.
+    pub(crate) fn awaits(&self, id: &RequestId) -> bool {
+        let state = self.state();
+        state.in_flight.contains(id) || state.staying.contains(id)
+    }
+
+    /// Notes that this request needs a reply. One that `stays` does not count
+    /// as being in flight.
+    pub(crate) fn expect(&self, id: RequestId, stays: bool) {
         let mut state = self.state();
-        let new = !state.in_flight.contains(id) && !state.staying.contains(id);
-        if new && stays {
-            state.staying.push(id.clone());
-        } else if new {
-            state.in_flight.push(id.clone());
+        if stays {
+            state.staying.push(id);
+        } else {
+            state.in_flight.push(id);
         }
-        new
     }
 
     /// Notes that this request gets no reply.
@@ -101,6 +105,31 @@ impl Outbox {
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
         }
         self.append(|into| serde_json::to_writer(into, message).map_err(io::Error::from))
+    }
+
+    /// Answers a request that nobody has noted, with what `write` adds as its
+    /// result. Where it says false, nothing is sent.
+    pub(crate) fn answer(&self, id: &RequestId, write: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+        let sent = self.append(|into| {
+            into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+            serde_json::to_writer(&mut *into, id)?;
+            into.extend_from_slice(br#","result":"#);
+            if !write(into) {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+            into.push(b'}');
+            Ok(())
+        });
+        match sent {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
+            // Nobody reads any more, which the session sees for itself.
+            _ => true,
+        }
+    }
+
+    /// Tells the client something that it has not asked for.
+    pub(crate) fn notify(&self, notice: ServerNotification) -> io::Result<()> {
+        self.send(&JsonRpcMessage::notification(notice))
     }
 
     /// Answers a line that is no request.
