@@ -6,6 +6,8 @@ mod arguments;
 mod completion;
 mod cursor;
 mod extension;
+#[cfg(feature = "conformance-fixtures")]
+pub(crate) mod fixtures;
 mod instructions;
 mod listing;
 mod near;
