@@ -31,6 +31,10 @@ pub(crate) struct Http {
     /// Answer requests from web pages of this origin, too; repeat it for more
     #[arg(long, value_name = "ORIGIN", requires = "at")]
     allow_origin: Vec<String>,
+    /// Offer what the official conformance suite asks for by name, too
+    #[cfg(feature = "conformance-fixtures")]
+    #[arg(long, hide = true, requires = "at")]
+    conformance_fixtures: bool,
 }
 
 impl Http {

@@ -2,8 +2,9 @@
 //! Streamable HTTP needs around it to stand on a port. [`bind`] takes the port,
 //! [`Bound::run`] serves. In reading order: `listen` takes connections and ends
 //! them, `wire` keeps a slow peer from holding one, `door` answers a request
-//! with the help of `guard` (who may ask) and `body` (how much), `probe` tells
-//! supervisors how we are. What a message means is `mcp`'s business.
+//! with the help of `guard` (who may ask), `body` (how much) and `protocol`
+//! (what rmcp does), `probe` tells supervisors how we are. What a message means
+//! is `mcp`'s business.
 
 mod listen;
 mod wire;
@@ -13,6 +14,7 @@ mod door;
 mod body;
 mod guard;
 mod probe;
+mod protocol;
 mod reply;
 mod token;
 
@@ -26,6 +28,7 @@ use crate::source::Source;
 use crate::{Error, Options, platform};
 use door::Door;
 use guard::Guard;
+use protocol::Protocol;
 
 pub use token::Token;
 
@@ -92,11 +95,38 @@ pub fn bind(source: impl Source, options: Options, settings: Settings) -> Result
     bind_within(source, options, settings, Limits::default())
 }
 
+/// The same, with the tools, resources and prompts that the official
+/// conformance suite asks for by name. For nobody else.
+#[cfg(feature = "conformance-fixtures")]
+pub fn bind_with_fixtures(
+    source: impl Source,
+    options: Options,
+    settings: Settings,
+) -> Result<Bound, Error> {
+    bind_for(
+        source,
+        options,
+        settings,
+        Limits::default(),
+        Protocol::fixtures,
+    )
+}
+
 fn bind_within(
     source: impl Source,
     options: Options,
     settings: Settings,
     limits: Limits,
+) -> Result<Bound, Error> {
+    bind_for(source, options, settings, limits, Protocol::skills)
+}
+
+fn bind_for(
+    source: impl Source,
+    options: Options,
+    settings: Settings,
+    limits: Limits,
+    protocol: fn(Server) -> Protocol,
 ) -> Result<Bound, Error> {
     let wanted = settings.address;
     if settings.token.is_none() && !wanted.ip().is_loopback() {
@@ -115,7 +145,7 @@ fn bind_within(
     Ok(Bound {
         listener,
         address,
-        door: Door::new(guard, library, server, limits),
+        door: Door::new(guard, library, protocol(server), limits),
         limits,
     })
 }

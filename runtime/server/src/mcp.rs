@@ -7,6 +7,8 @@ mod completion;
 mod cursor;
 mod desk;
 mod extension;
+#[cfg(feature = "conformance-fixtures")]
+pub(crate) mod fixtures;
 mod instructions;
 mod listing;
 mod near;

@@ -4,8 +4,8 @@ use std::env;
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use skillbundle_server::http::{Settings, Token, bind};
-use skillbundle_server::{Options, Source};
+use skillbundle_server::http::{self, Bound, Settings, Token};
+use skillbundle_server::{Error, Options, Source};
 
 use super::Http;
 use crate::cli::output::note;
@@ -27,9 +27,32 @@ pub(in super::super) fn serve(
         origins: http.allow_origin.clone(),
         token: token(http)?,
     };
-    let bound = bind(source, options, settings)?;
+    let bound = bind(source, options, settings, http)?;
     note(&format!("listening on http://{}/mcp", bound.address()));
     Ok(bound.run()?)
+}
+
+#[cfg(not(feature = "conformance-fixtures"))]
+fn bind(
+    source: impl Source,
+    options: Options,
+    settings: Settings,
+    _: &Http,
+) -> Result<Bound, Error> {
+    http::bind(source, options, settings)
+}
+
+#[cfg(feature = "conformance-fixtures")]
+fn bind(
+    source: impl Source,
+    options: Options,
+    settings: Settings,
+    asked: &Http,
+) -> Result<Bound, Error> {
+    if asked.conformance_fixtures {
+        return http::bind_with_fixtures(source, options, settings);
+    }
+    http::bind(source, options, settings)
 }
 
 /// The token: the file that was named, or else what the environment holds.

@@ -12,17 +12,15 @@ use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
 use rmcp::model::ErrorCode;
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
-use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::body::{self, Fault};
 use super::guard::Guard;
+use super::protocol::Protocol;
 use super::reply::{self, Answer};
 use super::{Limits, probe};
 use crate::library::Library;
-use crate::mcp::Server;
 use crate::transport::message::{self, Incoming};
 
 /// Where the protocol is spoken.
@@ -38,7 +36,7 @@ const LOGGED: usize = 64;
 pub(super) struct Door {
     guard: Guard,
     library: Arc<Library>,
-    mcp: StreamableHttpService<Server, NeverSessionManager>,
+    mcp: Protocol,
     bodies: body::Reader,
     turns: Arc<Semaphore>,
     limits: Limits,
@@ -52,19 +50,11 @@ struct Asked {
 }
 
 impl Door {
-    pub(super) fn new(guard: Guard, library: Arc<Library>, server: Server, limits: Limits) -> Self {
-        // Names and origins are the guard's business, sizes the reader's.
-        let config = StreamableHttpServerConfig::default()
-            .with_legacy_session_mode(false)
-            .with_json_response(true)
-            .with_max_request_body_bytes(body::MOST)
-            .disable_allowed_hosts()
-            .disable_allowed_origins();
-        let sessions = Arc::new(NeverSessionManager::default());
+    pub(super) fn new(guard: Guard, library: Arc<Library>, mcp: Protocol, limits: Limits) -> Self {
         Self {
             guard,
             library,
-            mcp: StreamableHttpService::new(move || Ok(server.clone()), sessions, config),
+            mcp,
             bodies: body::Reader::new(),
             turns: Arc::new(Semaphore::new(limits.requests)),
             limits,

@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::super::{Limits, Settings, Token, bind_within};
+use super::super::{Bound, Limits, Settings, Token, bind_within};
 use crate::source::Source;
 use crate::testing::{Fake, PATIENCE, folder, set};
 use crate::{Error, Options};
@@ -59,7 +59,10 @@ impl Running {
     }
 
     pub(super) fn start_with(source: impl Source, settings: Settings, limits: Limits) -> Self {
-        let bound = bind_within(source, Options::default(), settings, limits).unwrap();
+        Self::of(bind_within(source, Options::default(), settings, limits).unwrap())
+    }
+
+    pub(super) fn of(bound: Bound) -> Self {
         let address = bound.address();
         let (stop, stopped) = oneshot::channel::<()>();
         let (done, ended) = channel();
