@@ -126,6 +126,7 @@ impl Report<'_> {
                 "bytes": skills.bytes,
                 "kept": skills.kept,
                 "dropped": skills.dropped,
+                "unpublished": skills.unpublished,
             })
         });
         let form = self.host.form_source;
@@ -153,21 +154,24 @@ fn print_listing(out: &mut Output, skills: &Listing) -> Result<()> {
     let total = skills.kept.len() + skills.dropped.len();
     out.line(&field("listing", &cost(skills.bytes)))?;
     out.line(&field("kept", &format!("{} of {total}", skills.kept.len())))?;
-    if !skills.dropped.is_empty() {
-        let named: Vec<&str> = skills
-            .dropped
-            .iter()
-            .take(NAMED)
-            .map(String::as_str)
-            .collect();
-        let more = match skills.dropped.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(", and {more} more"),
-        };
-        let dropped = format!("{}{more}", named.join(", "));
-        out.line(&field("dropped", &crate::cli::text::one_line(&dropped)))?;
+    for (key, paths) in [
+        ("dropped", &skills.dropped),
+        ("tools only", &skills.unpublished),
+    ] {
+        if !paths.is_empty() {
+            out.line(&field(key, &crate::cli::text::one_line(&some_of(paths))))?;
+        }
     }
     Ok(())
+}
+
+/// The first of them, and how many more there are.
+fn some_of(paths: &[String]) -> String {
+    let named = paths[..paths.len().min(NAMED)].join(", ");
+    match paths.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named}, and {more} more"),
+    }
 }
 
 fn cost(bytes: usize) -> String {

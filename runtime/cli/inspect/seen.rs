@@ -2,8 +2,8 @@
 //! what it cuts, what it leaves out, and what the rest costs a model.
 
 use anyhow::Result;
-use serde_json::{Value, json};
-use skillbundle_format::{Catalog, Skill};
+use serde_json::Value;
+use skillbundle_format::Catalog;
 use skillbundle_server::Preview;
 
 use super::hosts::{Bound, Fate, Host};
@@ -45,6 +45,7 @@ pub(crate) struct Tool {
 }
 
 /// The host's own listing of skills.
+#[derive(Default)]
 pub(crate) struct Listing {
     /// Bytes of all entries.
     pub(crate) bytes: usize,
@@ -52,6 +53,8 @@ pub(crate) struct Listing {
     pub(crate) kept: Vec<String>,
     /// Paths that come too late.
     pub(crate) dropped: Vec<String>,
+    /// Paths that the extension cannot serve; tools do.
+    pub(crate) unpublished: Vec<String>,
 }
 
 impl Seen {
@@ -210,44 +213,27 @@ fn listing(host: &Host, catalog: &Catalog<'_>) -> Result<Option<Listing>> {
     if most_skills == usize::MAX && most_bytes == usize::MAX {
         return Ok(None);
     }
-    let (mut bytes, mut kept, mut dropped) = (0, Vec::new(), Vec::new());
-    for skill in catalog.ranked() {
+    let published = catalog.published()?;
+    let mut listing = Listing::default();
+    for skill in published.skills() {
         let skill = skill?;
-        bytes += entry_bytes(&skill)?;
-        if kept.len() < most_skills && bytes <= most_bytes {
-            kept.push(skill.path.to_owned());
+        let entry = published.entry(skill.uri)?.unwrap_or_default();
+        // Between two entries stands a comma.
+        listing.bytes += entry.len() + usize::from(listing.bytes > 0);
+        let path = skill.skill.path.to_owned();
+        if listing.kept.len() < most_skills && listing.bytes <= most_bytes {
+            listing.kept.push(path);
         } else {
-            dropped.push(skill.path.to_owned());
+            listing.dropped.push(path);
         }
     }
-    Ok(Some(Listing {
-        bytes,
-        kept,
-        dropped,
-    }))
-}
-
-/// Bytes of one skill in `skills/list`: its address, its frontmatter, and a
-/// digest and a size for each file.
-fn entry_bytes(skill: &Skill<'_>) -> Result<usize> {
-    const DIGEST: usize = "sha256:".len() + 64;
-    let resource = |file: &str, size: u64| {
-        let uri = format!("skill://{}/{file}", skill.path);
-        json!({ "uri": uri, "digest": "", "size": size })
-            .to_string()
-            .len()
-            + DIGEST
-            + 1
-    };
-    let mut bytes = resource("SKILL.md", skill.source()?.len() as u64);
-    for file in skill.files()? {
-        bytes += resource(file.path, file.size.unwrap_or(0));
+    for skill in catalog.ranked() {
+        let skill = skill?;
+        if skill.published()?.is_none() {
+            listing.unpublished.push(skill.path.to_owned());
+        }
     }
-    let uri = format!("skill://{}/SKILL.md", skill.path);
-    let frame = json!({ "uri": uri, "frontmatter": {}, "resources": [] })
-        .to_string()
-        .len();
-    Ok(bytes + frame + skill.frontmatter_json()?.len())
+    Ok(Some(listing))
 }
 
 #[cfg(test)]

@@ -48,10 +48,18 @@ impl Client {
 
     /// Calls the `skill` tool and returns the reply's line.
     pub(crate) fn load(&mut self, name: &str) -> &str {
+        self.ask(
+            "tools/call",
+            &format!(r#""name":"skill","arguments":{{"name":"{name}"}}"#),
+        )
+    }
+
+    /// Any request, with the inside of its parameters; the reply's line.
+    pub(crate) fn ask(&mut self, method: &str, params: &str) -> &str {
         self.id += 1;
         let id = self.id;
         self.send(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"skill","arguments":{{"name":"{name}"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#
         ));
         self.receive()
     }
