@@ -444,6 +444,14 @@ mod tests {
     }
 
     #[test]
+    fn a_long_id_of_a_readable_line_is_given_back_whole() {
+        let id = format!("\"{}\"", "i".repeat(5000));
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call"}}"#);
+        let (code, found, _) = refused(line.as_bytes());
+        assert_eq!((code, found), (-32602, Some(id)));
+    }
+
+    #[test]
     fn depth_does_not_overflow_the_stack() {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let deep = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
