@@ -290,6 +290,15 @@ pub(crate) fn unknown(era: Era, ids: &mut Ids) -> Vec<Frame> {
             UNKNOWN,
         );
     }
+    for (_, params) in KINDS {
+        let params = serde_json::from_str(params).expect("a value is JSON");
+        let kind = if era == Era::Legacy {
+            UNKNOWN
+        } else {
+            NOT_OF_THE_ERA
+        };
+        put("no/such/method", &params, kind);
+    }
     for name in [
         "",
         "no_such_tool",

@@ -283,7 +283,11 @@ fn request(method: String, params: Option<&RawValue>) -> Result<ClientRequest, s
 /// A method that is not known here, or not to the client's era.
 fn custom(method: String, params: Option<&RawValue>) -> Result<ClientRequest, serde_json::Error> {
     let mut request = CustomRequest::new(method, None);
-    request.extensions = meta_only(params)?;
+    request.extensions = match meta_only(params) {
+        // Parameters of a method that nobody knows cannot be wrong.
+        Err(error) if error.is_data() => Extensions::new(),
+        read => read?,
+    };
     Ok(request.into())
 }
 
@@ -417,6 +421,7 @@ mod tests {
         (br#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#, -32600, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}"#, -32600, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, -32602, Some("1")),
+        (br#"{"jsonrpc":"2.0","id":1,"method":"made/up","params":{"_meta":{"\ud800":1}}}"#, -32700, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, -32602, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null}"#, -32602, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#, -32602, Some("1")),
@@ -449,6 +454,17 @@ mod tests {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call"}}"#);
         let (code, found, _) = refused(line.as_bytes());
         assert_eq!((code, found), (-32602, Some(id)));
+    }
+
+    #[test]
+    fn an_unknown_method_has_no_wrong_parameters() {
+        for params in ["[]", "7", "null", r#""x""#, r#"{"_meta":7}"#] {
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"made/up","params":{params}}}"#);
+            let read = read(line.as_bytes());
+            let unknown = matches!(&read, Incoming::Request(ClientRequest::CustomRequest(_), _));
+            assert!(unknown, "{params}: {read:?}");
+        }
     }
 
     #[test]
