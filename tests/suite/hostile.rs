@@ -5,10 +5,12 @@
 //! `SKILLBUNDLE_HOSTILE=20000/7` throws 20,000 frames bent by the seed 7 beside
 //! the written ones; a failure names the frame and the seed that it came from.
 //! Frames are written in `hostile/lines.rs` and `hostile/methods.rs`, bent in
-//! `hostile/bent.rs`; what each is owed stands beside it.
+//! `hostile/bent.rs`; what each is owed stands beside it. Floods, signals and
+//! closed ends are in `hostile/ends.rs`.
 
 mod bent;
 mod dice;
+mod ends;
 mod frames;
 mod lines;
 mod methods;
