@@ -24,7 +24,9 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::value::RawValue;
 
 use super::lines::LONGEST;
-use super::scan::{IdScan, WireId};
+use super::scan::IdScan;
+
+pub(crate) use super::scan::WireId;
 
 /// What a line turned out to be.
 #[derive(Debug)]
@@ -126,10 +128,9 @@ impl Refused {
 
     /// Answers a request whose id another one still holds.
     pub(crate) fn in_use(id: &RequestId) -> Self {
-        let id = WireId::from_json(&serde_json::to_string(id).unwrap_or_default());
         let message = "the id is in use: a request with it has not been answered yet".to_owned();
         Self {
-            id,
+            id: WireId::of(id),
             code: ErrorCode::INVALID_REQUEST,
             message,
         }

@@ -2,6 +2,8 @@
 //! its sender gets an answer. Works piece by piece and keeps a few bytes: in
 //! messages of the TypeScript SDK the id stands last, behind all the params.
 
+use rmcp::model::RequestId;
+
 /// An id as it stood on the wire: a JSON string or number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WireId(String);
@@ -57,6 +59,11 @@ impl WireId {
             _ => serde_json::from_str::<serde_json::Number>(text).is_ok(),
         };
         usable.then(|| Self(text.to_owned()))
+    }
+
+    /// The id of a request that was read.
+    pub(crate) fn of(id: &RequestId) -> Option<Self> {
+        serde_json::to_string(id).ok().map(Self)
     }
 
     /// The JSON text.
