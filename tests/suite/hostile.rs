@@ -6,12 +6,13 @@
 //! the written ones; a failure names the frame and the seed that it came from.
 //! Frames are written in `hostile/lines.rs` and `hostile/methods.rs`, bent in
 //! `hostile/bent.rs`; what each is owed stands beside it. Floods, signals and
-//! closed ends are in `hostile/ends.rs`.
+//! closed ends are in `hostile/ends.rs`; the same at a port in `hostile/http.rs`.
 
 mod bent;
 mod dice;
 mod ends;
 mod frames;
+mod http;
 mod lines;
 mod methods;
 
