@@ -119,6 +119,51 @@ fn no_uri_reaches_a_file_outside() {
     }
 }
 
+/// A cursor says how many items it skips; one that skips more than there are,
+/// or begins anywhere, gets a page or a refusal, and never a fault.
+#[test]
+fn forged_cursors_get_a_page_or_a_refusal() {
+    let project = Project::new();
+    for number in 0..201 {
+        let name = format!("skill-{number:03}");
+        project.skill(&format!("skills/{name}"), &name, "One of many");
+    }
+    let mut session = project.serve(&["--dir", "skills"]);
+    session.initialize(LEGACY);
+    for (method, list) in [
+        ("skills/list", "skills"),
+        ("resources/list", "resources"),
+        ("prompts/list", "prompts"),
+    ] {
+        let first = session.result(method, json!({}));
+        let cursor = first["nextCursor"].as_str().expect("a second page");
+        // The first five letters hold the number.
+        let (number, rest) = cursor.split_at(5);
+        for forged in ["AAAAA", "_____", "____f", "AAAAg", "yQAAA", "yAAAA", number] {
+            let forged = format!("{forged}{rest}");
+            let reply = session.request(method, json!({ "cursor": forged }));
+            check(&reply);
+            let page = reply["result"][list].is_array();
+            assert!(
+                page || reply["error"]["code"] == -32602,
+                "{method}: {reply}"
+            );
+        }
+        for cut in 0..cursor.len() {
+            let reply = session.request(method, json!({ "cursor": &cursor[..cut] }));
+            assert_eq!(reply["error"]["code"], -32602, "{method}: {reply}");
+        }
+        let other = if method == "skills/list" {
+            "prompts/list"
+        } else {
+            "skills/list"
+        };
+        let reply = session.request(other, json!({ "cursor": cursor }));
+        assert_eq!(reply["error"]["code"], -32602, "of another list: {reply}");
+    }
+    assert_eq!(session.finish().code, Some(0));
+}
+
 /// How many frames to bend, and from which seed.
 fn asked() -> (usize, u64) {
     let Ok(text) = std::env::var("SKILLBUNDLE_HOSTILE") else {
