@@ -32,7 +32,7 @@ use rmcp::service::ServerInitializeError;
 
 use library::Library;
 use mcp::Server;
-use transport::Transport;
+use transport::{Counted, Transport};
 
 pub use error::Error;
 pub use mcp::{Preview, Tools};
@@ -90,6 +90,7 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
 async fn session(server: Server, transport: Transport) -> Result<(), Error> {
     let outbox = transport.outbox();
     let server = server.with_notices(transport.at_end());
+    let server = Counted::new(server, transport.outbox());
     let stop = async {
         tokio::select! {
             asked = platform::asked_to_stop() => asked.map_err(Error::Runtime),

@@ -3,6 +3,7 @@
 //! from rmcp what would end it, and stops reading while replies do not leave.
 //! What a request means is `mcp`'s business.
 
+mod counted;
 mod lines;
 pub(crate) mod message;
 mod outbox;
@@ -20,9 +21,10 @@ use crate::platform::{Input, Output};
 use lines::{Line, Lines};
 use message::{Incoming, Notice, Refused};
 
+pub(crate) use counted::Counted;
 pub(crate) use outbox::Outbox;
 
-/// Requests that may be without their reply at one time. A client that sends
+/// Requests that may be without their reply, and handlers that may run, at one time. A client that sends
 /// more waits in its own pipe: rmcp alone starts a task for each and grew to
 /// 1.3 GB on 15,466 calls with nobody reading.
 const IN_FLIGHT: usize = 32;
