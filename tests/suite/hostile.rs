@@ -4,17 +4,19 @@
 //!
 //! `SKILLBUNDLE_HOSTILE=20000/7` throws 20,000 frames bent by the seed 7 beside
 //! the written ones; a failure names the frame and the seed that it came from.
-//! Frames are written in `hostile/lines.rs` and `hostile/methods.rs`, bent in
-//! `hostile/bent.rs`; what each is owed stands beside it. Floods, signals and
+//! Frames are written in `hostile/lines.rs`, `hostile/methods.rs` and `hostile/names.rs`,
+//! bent in `hostile/bent.rs`; what each is owed stands beside it. Floods, signals and
 //! closed ends are in `hostile/ends.rs`; the same at a port in `hostile/http.rs`.
 
 mod bent;
 mod dice;
 mod ends;
 mod frames;
+mod heads;
 mod http;
 mod lines;
 mod methods;
+mod names;
 
 use serde_json::{Value, json};
 
@@ -112,7 +114,7 @@ fn no_uri_reaches_a_file_outside() {
     for era in [Era::Legacy, Era::Modern] {
         let mut client = Client::start(&project, era);
         let mut dice = Dice::new(2);
-        for frame in methods::places(era, &spellings, &mut client.ids) {
+        for frame in names::places(era, &spellings, &mut client.ids) {
             client.settle(&frame, &mut dice);
         }
         client.end(&mut Count::default());
@@ -190,15 +192,15 @@ fn throw(era: Era, tools: &[Value], many: usize, dice: &mut Dice) -> Vec<Frame> 
     frames.extend(lines::garbage(dice));
     frames.extend(lines::silent());
     frames.extend(methods::wrong(era, &mut ids));
-    frames.extend(methods::unknown(era, &mut ids));
-    frames.extend(methods::deep(era, &mut ids));
+    frames.extend(names::unknown(era, &mut ids));
+    frames.extend(names::deep(era, &mut ids));
     if era != Era::Unopened {
-        frames.extend(methods::calls(era, tools, &mut ids));
+        frames.extend(names::calls(era, tools, &mut ids));
         frames.push(lines::initialized());
     }
     if era == Era::Modern {
-        frames.extend(methods::meta_faults(&mut ids));
-        frames.extend(methods::listeners(&mut ids));
+        frames.extend(names::meta_faults(&mut ids));
+        frames.extend(names::listeners(&mut ids));
     }
     let bent = (0..many).map(|_| bent::bend(dice.pick(&right), dice.pick(&right), dice));
     let bent: Vec<Frame> = bent.collect();
