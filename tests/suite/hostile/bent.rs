@@ -73,25 +73,30 @@ fn owed(line: &[u8], frame: &Frame, bent_at: usize) -> Owed {
             kind: Kind::Any,
         };
     }
-    request_id(line).map_or(Owed::Unclear, |id| Owed::Reply {
-        ids: vec![id],
+    request_ids(line).map_or(Owed::Unclear, |ids| Owed::Reply {
+        ids,
         kind: Kind::Any,
     })
 }
 
-/// The id of a line that is a request beyond doubt.
-fn request_id(line: &[u8]) -> Option<Value> {
+/// The id of a line that is a request beyond doubt, however it is written.
+fn request_ids(line: &[u8]) -> Option<Vec<Value>> {
     let members: Members = serde_json::from_slice(line.trim_ascii()).ok()?;
     let id = members.id;
-    let whole = members.jsonrpc == "2.0" && !members.method.is_empty();
-    (whole && (id.is_string() || id.is_i64())).then_some(id)
+    let readable = members.jsonrpc == "2.0" && (id.is_string() || id.is_number());
+    // `7.0` may be given back as `7`.
+    let whole = id.as_f64().filter(|number| number.fract() == 0.0);
+    let whole = whole.and_then(|number| format!("{number:.0}").parse::<i64>().ok());
+    let ids = [Some(id.clone()), whole.map(Value::from)];
+    readable.then(|| ids.into_iter().flatten().collect())
 }
 
 /// The members of a request, none of them twice.
 #[derive(serde::Deserialize)]
 struct Members {
     jsonrpc: String,
-    method: String,
+    #[serde(rename = "method")]
+    _method: String,
     id: Value,
 }
 
