@@ -22,14 +22,14 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","param
 const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"skill","arguments":{"name":"hello"}}}"#;
 
 /// A server that listens.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Running {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -51,7 +51,7 @@ impl Running {
         }
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time");
         stream
@@ -62,13 +62,13 @@ impl Running {
         ask(&mut stream, &self.address, message, header)
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let id = i32::try_from(self.child.id()).expect("an id");
         kill_process(Pid::from_raw(id).expect("an id"), signal).expect("it runs");
     }
 
     /// Its exit code, and what it said on stdout and stderr.
-    fn end(mut self) -> (Option<i32>, String, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String, String) {
         let (mut said, mut errors) = (String::new(), String::new());
         let mut stdout = self.child.stdout.take().expect("stdout is piped");
         stdout.read_to_string(&mut said).expect("text");
@@ -130,7 +130,7 @@ fn project() -> Project {
     project
 }
 
-fn serve(project: &Project, arguments: &[&str]) -> Command {
+pub(crate) fn serve(project: &Project, arguments: &[&str]) -> Command {
     let mut command = project.command();
     command.args(["serve", "--dir", "skills", "--http"]);
     command.args(arguments);

@@ -7,6 +7,7 @@ mod corpus;
 mod deploy;
 mod evaluation;
 mod format;
+mod hostile;
 mod http;
 mod matching;
 mod paths;

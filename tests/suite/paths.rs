@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::project::{LEGACY, Project};
 
 /// Stands in files that nobody may reach.
-const CANARY: &str = "canary-5c41e0";
+pub(crate) const CANARY: &str = "canary-5c41e0";
 
 /// Ways up from a skill's folder to the files beside the root, and to others.
 const STEPS: [&str; 24] = [
@@ -78,7 +78,7 @@ const NOT_QUITE: [&str; 9] = [
     "cafe\u{301}.txt",
 ];
 
-fn house() -> Project {
+pub(crate) fn house() -> Project {
     let project = Project::new();
     project.skill("skills/a", "a", "The only one");
     project
@@ -94,7 +94,7 @@ fn house() -> Project {
     project
 }
 
-fn spellings(project: &Project) -> Vec<String> {
+pub(crate) fn spellings(project: &Project) -> Vec<String> {
     let dir = project.dir().display().to_string();
     let mut all: Vec<String> = Vec::new();
     for step in STEPS {

@@ -16,7 +16,7 @@ use skillbundle_format::Bundle;
 use tempfile::TempDir;
 
 pub(crate) use golden::{assert_golden, assert_same, diff, updating};
-pub(crate) use session::{LEGACY, Session, text_of};
+pub(crate) use session::{LEGACY, Session, text_of, with_meta};
 
 /// A temporary folder that a test fills; gone when it is dropped.
 pub(crate) struct Project {

@@ -258,6 +258,26 @@ fn visible_changes_are_written_down() {
     );
 }
 
+/// A promise in the docs names the tests that hold it, and they are there.
+#[test]
+fn promises_name_tests_that_exist() {
+    let text = fs::read_to_string(workspace().join("docs/transport.md")).expect("it exists");
+    let files = rust_files();
+    let rows = text.lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|row| row.trim_end_matches(" |").rsplit_once(" | "));
+    let names = cells.flat_map(|(_, tests)| tests.split('`').skip(1).step_by(2));
+    let names: BTreeSet<&str> = names.collect();
+    assert!(names.len() > 30, "only {} tests are named", names.len());
+    for name in names {
+        let (whole, listed) = (format!("fn {name}()"), format!("    {name}\n"));
+        let exists = |text: &str| text.contains(&whole) || text.contains(&listed);
+        assert!(
+            files.iter().any(|(_, text)| exists(text)),
+            "docs/transport.md names the test {name}, which is not there"
+        );
+    }
+}
+
 /// The `//!` lines at the top of a file.
 fn head(text: &str) -> String {
     let lines = text.lines().skip_while(|l| l.starts_with("#!"));

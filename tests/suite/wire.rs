@@ -46,6 +46,7 @@ transcripts! {
     session_2026_07_28
     probe_then_initialize
     before_the_handshake
+    second_handshake
     tools_succeed
     tools_refuse
     faulty_messages

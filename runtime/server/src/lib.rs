@@ -36,7 +36,7 @@ use tokio::sync::watch;
 use library::Library;
 use mcp::{FrontDesk, Server};
 use platform::{Input, Output};
-use transport::{Outbox, Transport};
+use transport::{Counted, Outbox, Transport};
 
 pub use error::Error;
 pub use mcp::{Preview, Tools};
@@ -109,6 +109,7 @@ async fn session(server: Server, input: Input, output: Output) -> Result<(), Err
             return stopped;
         },
     }
+    let server = Counted::new(server, Arc::clone(&outbox));
     // On the heap, and only now: a start touches every page of it.
     Box::pin(with_rmcp(server, transport, stop)).await
 }
@@ -123,7 +124,7 @@ async fn asked_or_left(outbox: &Outbox) -> Result<(), Error> {
 
 /// The rest of a session in which something has come that the desk leaves to rmcp.
 async fn with_rmcp(
-    server: Server,
+    server: Counted<Server>,
     mut transport: Transport,
     mut stop: Pin<&mut impl Future<Output = Result<(), Error>>>,
 ) -> Result<(), Error> {

@@ -310,12 +310,16 @@ impl ServerHandler for Server {
 
     async fn initialize(
         &self,
-        request: InitializeRequestParams,
+        mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        context.peer.set_peer_info(request.clone());
         self.load_if_quick().await;
-        self.negotiate_initialize(&request)
+        let result = self.negotiate_initialize(&request)?;
+        // rmcp notes what was agreed after the first handshake alone: a second
+        // one that asks for more must not take the session into another era.
+        request.protocol_version = result.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        Ok(result)
     }
 
     async fn discover(

@@ -328,6 +328,8 @@ pub(crate) struct Session {
     pub(crate) stdin: PipeWriter,
     pub(crate) stdout: PipeReader,
     pub(crate) ended: Receiver<Result<(), Error>>,
+    /// What it runs on.
+    pub(crate) runtime: tokio::runtime::Handle,
 }
 
 /// Starts a session that reads from and writes to pipes.
@@ -335,11 +337,12 @@ pub(crate) fn start(source: impl Source, options: Options) -> Session {
     let (requests, stdin) = pipe().unwrap();
     let (stdout, replies) = pipe().unwrap();
     let (done, ended) = channel();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let handle = runtime.handle().clone();
     thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
         let ended = runtime.block_on(async {
             let input = Input::new(requests.into()).unwrap();
             let output = Output::new(replies.as_fd()).unwrap();
@@ -353,6 +356,7 @@ pub(crate) fn start(source: impl Source, options: Options) -> Session {
         stdin,
         stdout,
         ended,
+        runtime: handle,
     }
 }
 
@@ -371,6 +375,7 @@ impl Client {
             stdin,
             stdout,
             ended,
+            ..
         } = start(source, options);
         let (said, replies) = channel();
         thread::spawn(move || {

@@ -3,6 +3,7 @@
 //! desk answer what needs no handler, keeps from rmcp what would end it, and
 //! stops reading while replies do not leave. What a request means is `mcp`'s business.
 
+mod counted;
 mod desk;
 mod lines;
 pub(crate) mod message;
@@ -25,12 +26,13 @@ use desk::era_of;
 use lines::{Line, Lines};
 use message::{Incoming, Notice, Refused};
 
+pub(crate) use counted::Counted;
 pub(crate) use desk::{Desk, Era};
 pub(crate) use outbox::Outbox;
 
-/// Requests that may be without their reply at one time. A client that sends
-/// more waits in its own pipe: rmcp alone starts a task for each and grew to
-/// 1.3 GB on 15,466 calls with nobody reading.
+/// Requests that may be without their reply, and handlers that may run, at
+/// one time. A client that sends more waits in its own pipe: rmcp alone starts
+/// a task for each and grew to 1.3 GB on 15,466 calls with nobody reading.
 const IN_FLIGHT: usize = 32;
 
 /// Answers at the desk between two turns of everybody else: a client that

@@ -30,6 +30,8 @@ pub(crate) struct Session {
     stderr_reader: Option<JoinHandle<()>>,
     next_id: u64,
     modern: bool,
+    /// What a reply is awaited for, where more should be said than that none came.
+    pub(crate) waits_for: String,
     /// Messages without an id that came between replies, oldest first.
     pub(crate) notices: Vec<Value>,
 }
@@ -97,6 +99,7 @@ impl Session {
             stderr_reader: Some(stderr_reader),
             next_id: 0,
             modern: false,
+            waits_for: String::new(),
             notices: Vec::new(),
         }
     }
@@ -137,7 +140,8 @@ impl Session {
     }
 
     /// Sends text from a thread of its own, by a second handle on stdin.
-    pub(crate) fn send_aside(&mut self, text: String) -> JoinHandle<()> {
+    pub(crate) fn send_aside(&mut self, text: impl Into<Vec<u8>>) -> JoinHandle<()> {
+        let bytes = text.into();
         let mut stdin = self
             .stdin
             .as_ref()
@@ -147,7 +151,7 @@ impl Session {
             .map(File::from)
             .expect("a pipe can be had twice");
         std::thread::spawn(move || {
-            stdin.write_all(text.as_bytes()).expect("the server reads");
+            stdin.write_all(&bytes).expect("the server reads");
         })
     }
 
@@ -243,7 +247,11 @@ impl Session {
             Ok(line) => Some(line),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => {
-                panic!("no answer in {PATIENCE:?}\n{}", self.stderr_so_far())
+                panic!(
+                    "no answer in {PATIENCE:?} {}\n{}",
+                    self.waits_for,
+                    self.stderr_so_far()
+                )
             }
         }
     }
@@ -321,7 +329,7 @@ fn meta() -> Value {
     })
 }
 
-fn with_meta(mut params: Value) -> Value {
+pub(crate) fn with_meta(mut params: Value) -> Value {
     params["_meta"] = meta();
     params
 }

@@ -11,7 +11,7 @@ use hyper::body::{Body, Incoming as Arriving};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
-use rmcp::model::ErrorCode;
+use rmcp::model::{ErrorCode, RequestId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -21,7 +21,7 @@ use super::protocol::Protocol;
 use super::reply::{self, Answer};
 use super::{Limits, probe};
 use crate::library::Library;
-use crate::transport::message::{self, Incoming};
+use crate::transport::message::{self, Incoming, Refused, WireId};
 
 /// Where the protocol is spoken.
 pub(super) const PATH: &str = "/mcp";
@@ -129,9 +129,12 @@ impl Door {
             Ok(body) => body,
             Err(fault) => return no_body(&fault),
         };
-        let mut faulty = None;
+        let (mut faulty, mut id) = (None, None);
         match message::read(body.bytes.trim_ascii()) {
-            Incoming::Request(request, _) => asked.method = Some(request.method().to_owned()),
+            Incoming::Request(request, named) => {
+                asked.method = Some(request.method().to_owned());
+                id = Some(named);
+            }
             Incoming::Refused(refused) if refused.code == ErrorCode::INVALID_PARAMS => {
                 faulty = Some(refused);
             }
@@ -150,19 +153,27 @@ impl Door {
         let answer = self.mcp.handle(request).await;
         match (answer.status(), faulty) {
             // rmcp checks headers against the message first, and so they count
-            // first; wrong parameters it takes for none, or the method for unknown.
-            (StatusCode::OK | StatusCode::NOT_FOUND, Some(refused)) if !unknown => {
-                reply::refused(StatusCode::OK, &refused)
-            }
+            // first; wrong parameters it takes for none, or the method for
+            // unknown, or finds no message in them.
+            (
+                StatusCode::OK | StatusCode::NOT_FOUND | StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                Some(refused),
+            ) if !unknown => reply::refused(StatusCode::OK, &refused),
             // The type was right: this is its word for what it cannot read, such
             // as parameters of an unknown method nested too deep.
-            (StatusCode::UNSUPPORTED_MEDIA_TYPE, _) => reply::error(
-                StatusCode::BAD_REQUEST,
-                ErrorCode::INVALID_REQUEST,
-                "not a message of the protocol, or nested too deep",
-            ),
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, _) => {
+                reply::refused(StatusCode::BAD_REQUEST, &unread(id.as_ref()))
+            }
             _ => answer,
         }
+    }
+}
+
+fn unread(id: Option<&RequestId>) -> Refused {
+    Refused {
+        id: id.and_then(WireId::of),
+        code: ErrorCode::INVALID_REQUEST,
+        message: "not a message of the protocol, or nested too deep".to_owned(),
     }
 }
 

@@ -26,7 +26,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Server, is_modern};
+use super::{Era, Server, era};
 use catalog::{CATALOG, PromptFixture, Tells, ToolFixture, filled};
 use rounds::Told;
 
@@ -49,7 +49,7 @@ impl Fixtures {
 
     /// The least level of log messages that this client wants.
     fn level(&self, context: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
-        if is_modern(context) {
+        if era(context) == Era::Stateless {
             return context.meta.log_level();
         }
         *self.level.lock().unwrap_or_else(PoisonError::into_inner)
@@ -149,7 +149,7 @@ impl ServerHandler for Fixtures {
         request: SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if is_modern(&context) {
+        if era(&context) == Era::Stateless {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.level);

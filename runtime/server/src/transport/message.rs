@@ -24,7 +24,9 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::value::RawValue;
 
 use super::lines::LONGEST;
-use super::scan::{IdScan, WireId};
+use super::scan::IdScan;
+
+pub(crate) use super::scan::WireId;
 
 /// What a line turned out to be.
 #[derive(Debug)]
@@ -128,10 +130,9 @@ impl Refused {
 
     /// Answers a request whose id another one still holds.
     pub(crate) fn in_use(id: &RequestId) -> Self {
-        let id = WireId::from_json(&serde_json::to_string(id).unwrap_or_default());
         let message = "the id is in use: a request with it has not been answered yet".to_owned();
         Self {
-            id,
+            id: WireId::of(id),
             code: ErrorCode::INVALID_REQUEST,
             message,
         }
@@ -285,7 +286,11 @@ fn request(method: String, params: Option<&RawValue>) -> Result<ClientRequest, s
 /// A method that is not known here, or not to the client's era.
 fn custom(method: String, params: Option<&RawValue>) -> Result<ClientRequest, serde_json::Error> {
     let mut request = CustomRequest::new(method, None);
-    request.extensions = meta_only(params)?;
+    request.extensions = match meta_only(params) {
+        // Parameters of a method that nobody knows cannot be wrong.
+        Err(error) if error.is_data() => Extensions::new(),
+        read => read?,
+    };
     Ok(request.into())
 }
 
@@ -419,6 +424,7 @@ mod tests {
         (br#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#, -32600, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}"#, -32600, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, -32602, Some("1")),
+        (br#"{"jsonrpc":"2.0","id":1,"method":"made/up","params":{"_meta":{"\ud800":1}}}"#, -32700, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, -32602, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null}"#, -32602, Some("1")),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#, -32602, Some("1")),
@@ -442,6 +448,25 @@ mod tests {
                 "{line}: {message}"
             );
             assert!(!message.is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_long_id_of_a_readable_line_is_given_back_whole() {
+        let id = format!("\"{}\"", "i".repeat(5000));
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call"}}"#);
+        let (code, found, _) = refused(line.as_bytes());
+        assert_eq!((code, found), (-32602, Some(id)));
+    }
+
+    #[test]
+    fn an_unknown_method_has_no_wrong_parameters() {
+        for params in ["[]", "7", "null", r#""x""#, r#"{"_meta":7}"#] {
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"made/up","params":{params}}}"#);
+            let read = read(line.as_bytes());
+            let unknown = matches!(&read, Incoming::Request(ClientRequest::CustomRequest(_), _));
+            assert!(unknown, "{params}: {read:?}");
         }
     }
 

@@ -41,6 +41,8 @@ struct State {
     in_flight: Vec<RequestId>,
     /// Requests that are answered when their client has had enough.
     staying: Vec<RequestId>,
+    /// Handlers that have not ended, of requests in flight or cancelled.
+    running: usize,
     /// The reader is gone.
     broken: bool,
     nameless: f64,
@@ -54,6 +56,7 @@ impl Outbox {
             sent: 0,
             in_flight: Vec::new(),
             staying: Vec::new(),
+            running: 0,
             broken: false,
             nameless: NAMELESS,
             refilled: Instant::now(),
@@ -90,6 +93,12 @@ impl Outbox {
             state.in_flight.swap_remove(at);
             self.changed.notify_waiters();
         }
+    }
+
+    /// Notes that a handler runs, until what is returned is dropped.
+    pub(crate) fn begin(&self) -> Running<'_> {
+        self.state().running += 1;
+        Running(self)
     }
 
     /// Whether any request has no reply yet.
@@ -146,11 +155,12 @@ impl Outbox {
         }
     }
 
-    /// Waits until fewer than `most` requests are without a reply.
+    /// Waits until fewer than `most` requests are without a reply, and fewer
+    /// handlers run.
     pub(crate) async fn fewer_than(&self, most: usize) {
         loop {
             let changed = self.changed.notified();
-            if self.state().in_flight.len() < most {
+            if self.state().under_way() < most {
                 return;
             }
             changed.await;
@@ -245,7 +255,21 @@ impl Outbox {
     }
 }
 
+/// A handler that runs.
+pub(crate) struct Running<'a>(&'a Outbox);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.state().running -= 1;
+        self.0.changed.notify_waiters();
+    }
+}
+
 impl State {
+    fn under_way(&self) -> usize {
+        self.in_flight.len().max(self.running)
+    }
+
     /// Writes until everything has left; `WouldBlock` where there is no room.
     fn flush(&mut self, output: &Output) -> io::Result<()> {
         while self.sent < self.pending.len() {

@@ -2,11 +2,13 @@
 //! its sender gets an answer. Works piece by piece and keeps a few bytes: in
 //! messages of the TypeScript SDK the id stands last, behind all the params.
 
+use rmcp::model::RequestId;
+
 /// An id as it stood on the wire: a JSON string or number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WireId(String);
 
-/// Longest id that is given back. Real ones are counters and UUIDs.
+/// Longest id that is looked for in a broken line. Real ones are counters and UUIDs.
 const LONGEST: usize = 256;
 
 /// A scan for the top-level member `id`.
@@ -49,13 +51,19 @@ enum Role {
 }
 
 impl WireId {
-    /// Takes JSON text, if it is a string or a number.
+    /// Takes JSON text, if it is a string or a number. It may be as long as the
+    /// line that it stood in: its sender waits for just this one.
     pub(crate) fn from_json(text: &str) -> Option<Self> {
         let usable = match text.as_bytes().first()? {
             b'"' => serde_json::from_str::<String>(text).is_ok(),
             _ => serde_json::from_str::<serde_json::Number>(text).is_ok(),
         };
-        (usable && text.len() <= LONGEST).then(|| Self(text.to_owned()))
+        usable.then(|| Self(text.to_owned()))
+    }
+
+    /// The id of a request that was read.
+    pub(crate) fn of(id: &RequestId) -> Option<Self> {
+        serde_json::to_string(id).ok().map(Self)
     }
 
     /// The JSON text.
@@ -113,7 +121,10 @@ impl IdScan {
             },
             At::Number => match byte {
                 b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E' => self.collect(byte, At::Number),
-                _ => self.finish(),
+                b',' | b'}' => self.finish(),
+                _ if byte.is_ascii_whitespace() => self.finish(),
+                // Of `0x1f` the `0` is no id: another request may have that one.
+                _ => At::Done,
             },
             At::Done => At::Done,
         }
@@ -241,6 +252,10 @@ mod tests {
         (br#"{"id":{"id":1},"#, None),
         (br#"{"id":"\ud800","#, None),
         (br#"{"id":1e,"#, None),
+        (br#"{"id":0x1f,"method":"ping"}"#, None),
+        (br#"{"id":1_000,"method":"ping"}"#, None),
+        (br#"{"id":5 ,"method":"#, Some("5")),
+        (br#"{"method":nope,"id":5}"#, Some("5")),
         (br#"[{"id":1}]"#, None),
         (b"\0\0{\"id\":1}", None),
         (b"", None),

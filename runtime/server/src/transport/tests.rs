@@ -1,6 +1,8 @@
 //! Whole sessions over pipes, as a client sees them: what a hostile or hasty
 //! one sends, both eras, back-pressure, and every way to end.
 
+mod bare;
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::thread;
@@ -259,12 +261,48 @@ fn a_cancelled_request_gets_no_reply() {
     assert!(ended.is_ok() && rest.is_empty(), "{rest:?}");
 }
 
+/// A client cannot have more handlers run than requests by cancelling these.
+#[test]
+fn cancelled_requests_count_until_their_handlers_have_ended() {
+    const PAIRS: usize = 5000;
+    let source = Fake::slow(spec_folders());
+    source.close_gate();
+    let mut session = start(source.clone(), Options::default());
+    let mut lines = br#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#.to_vec();
+    for id in 0..PAIRS {
+        lines.extend(format!("\n{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"skill\",\"arguments\":{{\"name\":\"git\"}}}}}}").bytes());
+        lines.extend(format!("\n{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id}}}}}").bytes());
+    }
+    lines.extend_from_slice(b"\n{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"ping\"}\n");
+    let writer = thread::spawn(move || {
+        session.stdin.write_all(&lines).unwrap();
+        session.stdin
+    });
+    while source.loads() == 0 {
+        thread::yield_now();
+    }
+    thread::sleep(std::time::Duration::from_millis(300));
+    let tasks = session.runtime.metrics().num_alive_tasks();
+    // A handler counts from when it is first run: what was read at once may
+    // come on top.
+    assert!(tasks < PAIRS / 10, "{tasks} tasks");
+    source.open_gate();
+    let ids: Vec<Value> = BufReader::new(session.stdout)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["id"].take())
+        .take_while(|id| *id != "last")
+        .collect();
+    assert_eq!(ids[0], "i");
+    drop(writer.join().unwrap());
+    assert!(session.ended.recv_timeout(PATIENCE).unwrap().is_ok());
+}
+
 #[test]
 fn requests_in_flight_at_the_end_of_input_are_answered() {
     let source = Fake::slow(spec_folders());
     source.close_gate();
     let mut client = Client::connected(source.clone());
-    for id in 0..5 {
+    for id in 1..IN_FLIGHT {
         client.send(format!(r#"{{"jsonrpc":"2.0","id":"q{id}","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"git"}}}}}}"#));
     }
     thread::spawn(move || {
@@ -275,7 +313,7 @@ fn requests_in_flight_at_the_end_of_input_are_answered() {
     });
     let (ended, rest) = client.end();
     assert!(ended.is_ok(), "{ended:?}");
-    assert_eq!(rest.len(), 5, "{rest:?}");
+    assert_eq!(rest.len(), IN_FLIGHT - 1, "{rest:?}");
 }
 
 #[test]

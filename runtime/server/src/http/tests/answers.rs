@@ -171,6 +171,11 @@ const BROKEN: &[(&str, u16, i64)] = &[
         -32602,
     ),
     (
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":true}"#,
+        200,
+        -32602,
+    ),
+    (
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
         200,
         -32602,
@@ -200,6 +205,7 @@ fn broken_messages_are_answered_as_over_stdin() {
     );
     let reply = server.ask("POST /mcp", &[], &deep);
     assert_eq!((reply.status, reply.code()), (400, -32600), "{reply:?}");
+    assert_eq!(reply.json()["id"], 1, "{reply:?}");
     assert_eq!(server.post(&call("skill")).status, 200, "it still serves");
 }
 
