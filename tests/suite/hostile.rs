@@ -35,6 +35,10 @@ const A_SESSION: usize = 400;
 /// Frames between two looks at whether the server still works.
 const LOOK: usize = 100;
 
+/// Where the skills lie, which decides who answers: a folder may take waiting, so
+/// rmcp does; a bundle is answered for at the desk as far as that goes.
+const SOURCES: [&[&str]; 2] = [&["--dir", "skills"], &["--bundle", "house.skb"]];
+
 /// Longest line that is read.
 const LONGEST: usize = 4 * 1024 * 1024;
 
@@ -59,8 +63,8 @@ fn every_hostile_frame_gets_what_it_is_owed() {
     for era in [Era::Unopened, Era::Legacy, Era::Modern] {
         let mut dice = Dice::new(seed ^ era as u64);
         let frames = throw(era, &tools, many / 3, &mut dice);
-        for frames in frames.chunks(A_SESSION) {
-            let mut client = Client::start(&project, era);
+        for (frames, source) in frames.chunks(A_SESSION).zip(SOURCES.iter().cycle()) {
+            let mut client = Client::start(&project, era, source);
             for frame in frames {
                 client.settle(frame, &mut dice);
             }
@@ -89,8 +93,8 @@ fn a_burst_of_hostile_frames_is_answered_under_the_right_ids() {
         let mut dice = Dice::new(seed.wrapping_add(era as u64));
         let mut frames = throw(era, &tools, 300, &mut dice);
         frames.retain(|frame| matches!(frame.owed, Owed::Nothing | Owed::Reply { .. }));
-        for frames in frames.chunks(A_SESSION).take(4) {
-            Client::start(&project, era).settle_all(frames);
+        for (frames, source) in frames.chunks(A_SESSION).take(4).zip(SOURCES.iter().cycle()) {
+            Client::start(&project, era, source).settle_all(frames);
         }
     }
 }
@@ -98,7 +102,7 @@ fn a_burst_of_hostile_frames_is_answered_under_the_right_ids() {
 #[test]
 fn lines_of_about_the_longest_length_are_told_apart() {
     let project = house();
-    let mut client = Client::start(&project, Era::Legacy);
+    let mut client = Client::start(&project, Era::Legacy, SOURCES[1]);
     let mut dice = Dice::new(1);
     for frame in lines::sizes(LONGEST, &mut client.ids) {
         client.settle(&frame, &mut dice);
@@ -111,13 +115,15 @@ fn lines_of_about_the_longest_length_are_told_apart() {
 fn no_uri_reaches_a_file_outside() {
     let project = house();
     let spellings = spellings(&project);
-    for era in [Era::Legacy, Era::Modern] {
-        let mut client = Client::start(&project, era);
-        let mut dice = Dice::new(2);
-        for frame in names::places(era, &spellings, &mut client.ids) {
-            client.settle(&frame, &mut dice);
+    for source in SOURCES {
+        for era in [Era::Legacy, Era::Modern] {
+            let mut client = Client::start(&project, era, source);
+            let mut dice = Dice::new(2);
+            for frame in names::places(era, &spellings, &mut client.ids) {
+                client.settle(&frame, &mut dice);
+            }
+            client.end(&mut Count::default());
         }
-        client.end(&mut Count::default());
     }
 }
 
@@ -130,7 +136,13 @@ fn forged_cursors_get_a_page_or_a_refusal() {
         let name = format!("skill-{number:03}");
         project.skill(&format!("skills/{name}"), &name, "One of many");
     }
-    let mut session = project.serve(&["--dir", "skills"]);
+    project.bundle_file(&["skills"], "house.skb");
+    for source in SOURCES {
+        forge_cursors(project.serve(source));
+    }
+}
+
+fn forge_cursors(mut session: Session) {
     session.initialize(LEGACY);
     for (method, list) in [
         ("skills/list", "skills"),
@@ -233,8 +245,8 @@ struct Client {
 }
 
 impl Client {
-    fn start(project: &Project, era: Era) -> Self {
-        let mut session = project.serve(&["--dir", "skills"]);
+    fn start(project: &Project, era: Era, source: &[&str]) -> Self {
+        let mut session = project.serve(source);
         match era {
             Era::Unopened => {}
             Era::Legacy => drop(session.initialize(LEGACY)),

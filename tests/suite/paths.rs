@@ -91,6 +91,7 @@ pub(crate) fn house() -> Project {
             format!("---\nname: o\ndescription: {CANARY}\n---\n"),
         )
         .link("skills/a/linked.txt", "../../canary.txt");
+    project.bundle_file(&["skills"], "house.skb");
     project
 }
 

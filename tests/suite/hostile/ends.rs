@@ -8,9 +8,23 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use super::SOURCES;
 use super::frames::request;
 use crate::paths::house;
 use crate::project::{LEGACY, Project, say};
+
+/// Calls of a flood. Without optimisation 50,000 take a minute, and the pipes
+/// hold some hundred.
+#[cfg(target_os = "linux")]
+const CALLS: usize = if cfg!(debug_assertions) {
+    5_000
+} else {
+    50_000
+};
+
+/// What a server may take meanwhile.
+#[cfg(target_os = "linux")]
+const MOST_KIB: u64 = 64 * 1024;
 
 /// Ends a hang; nothing here asserts that anything is faster.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,9 +38,9 @@ struct Bare {
 }
 
 impl Bare {
-    fn start(project: &Project) -> Self {
+    fn start(project: &Project, source: &[&str]) -> Self {
         let mut command = project.command();
-        command.args(["serve", "--dir", "skills"]);
+        command.arg("serve").args(source);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -110,15 +124,14 @@ fn call(id: usize) -> String {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_flood_of_calls_that_nobody_reads_costs_little_memory() {
-    // Without optimisation they take a minute, and the pipes hold some hundred.
-    const CALLS: usize = if cfg!(debug_assertions) {
-        5_000
-    } else {
-        50_000
-    };
-    const MOST_KIB: u64 = 64 * 1024;
     let project = house();
-    let mut server = Bare::start(&project);
+    for source in SOURCES {
+        flood(Bare::start(&project, source));
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn flood(mut server: Bare) {
     server.initialize();
     let mut stdin = server.stdin.take().expect("stdin is open");
     let writer = std::thread::spawn(move || {
@@ -163,7 +176,7 @@ fn memory(server: &Bare, what: &str) -> u64 {
 #[test]
 fn what_is_printed_inside_the_process_is_no_message() {
     let project = house();
-    let mut server = Bare::start(&project);
+    let mut server = Bare::start(&project, SOURCES[0]);
     server.initialize();
     let inside = format!("/proc/{}/fd/1", server.child.id());
     let inside = std::fs::OpenOptions::new().write(true).open(inside);
@@ -183,9 +196,9 @@ fn what_is_printed_inside_the_process_is_no_message() {
 #[test]
 fn a_signal_is_a_good_end() {
     let project = house();
-    for signal in [Signal::TERM, Signal::INT] {
+    for (signal, source) in [Signal::TERM, Signal::INT].into_iter().zip(SOURCES) {
         for calls in [None, Some(0), Some(1), Some(2000)] {
-            let mut server = Bare::start(&project);
+            let mut server = Bare::start(&project, source);
             // Signals are listened to from the first message on.
             server.send(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#);
             assert!(server.reply()["result"].is_object());
@@ -220,8 +233,11 @@ fn a_signal_is_a_good_end() {
 #[test]
 fn a_reader_that_leaves_ends_the_process() {
     let project = house();
-    for calls in [None, Some(0), Some(500)] {
-        let mut server = Bare::start(&project);
+    for (calls, source) in [None, Some(0), Some(500)]
+        .into_iter()
+        .zip(SOURCES.iter().cycle())
+    {
+        let mut server = Bare::start(&project, source);
         if let Some(calls) = calls {
             server.initialize();
             let mut stdin = server.stdin.take().expect("stdin is open");
