@@ -28,21 +28,29 @@ use crate::error::{Error, corrupt};
 use crate::flat::{Magic, Numbers, TableReader, partition_point};
 use crate::text::background::share;
 
+mod best;
 mod build;
+mod filter;
 mod lanes;
 pub(crate) mod parameters;
 mod query;
+mod record;
+mod scores;
 #[cfg(test)]
 mod tests;
 mod weigh;
 
+pub(crate) use best::Scored;
 pub(crate) use build::build;
-pub(crate) use query::{Asked, Scored, Scratch, field_names};
+pub(crate) use query::{Asked, field_names};
+pub(crate) use scores::Scratch;
 pub(crate) use weigh::Document;
 
+use lanes::{CHUNK, GROUP};
 use parameters::{BACKGROUND_SKILLS, Field, PAIR};
+use record::{Record, RecordBytes};
 
-const MAGIC: Magic = *b"rnk1";
+const MAGIC: Magic = *b"rnk2";
 const WHAT: &str = "the rank table does not hold together";
 
 /// Documents are numbered in 24 bits, so that an impact fits beside the number.
@@ -64,24 +72,6 @@ const SHARES: u32 = 255;
 /// Fractions of a natural unit in stored numbers.
 const FRACTION: f64 = 1024.0;
 
-/// Fields of a term's record. Lists end where the next term's begin.
-mod record {
-    /// [`super::hash`] of the text.
-    pub(super) const HASH: usize = 0;
-    /// Where its text begins in `text`.
-    pub(super) const TEXT: usize = 1;
-    /// What a request tells by it, in [`super::FRACTION`]s.
-    pub(super) const INFORMATION: usize = 2;
-    /// 0, or its number among the rows of `impacts`, plus one.
-    pub(super) const ROW: usize = 3;
-    /// Where its lists begin in `postings`, `names` and `seconds`.
-    pub(super) const POSTINGS: usize = 4;
-    pub(super) const NAMES: usize = 5;
-    pub(super) const PAIRS: usize = 6;
-    /// Numbers in a record; one of them is free.
-    pub(super) const LEN: usize = 8;
-}
-
 /// The postings of all skills, lying in the bytes that [`build`] made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RankTable<'a> {
@@ -91,27 +81,30 @@ pub(crate) struct RankTable<'a> {
     least_information: u32,
     /// Per document: place by path, and [`TREE`].
     orders: Numbers<'a>,
-    /// Open addressing over the terms; a power of two of them.
-    slots: Numbers<'a>,
-    /// Per term, and once behind the last: see [`record`]. What a request asks of
-    /// a term lies in one cache line or two.
-    records: Numbers<'a>,
-    /// Document and impact, ascending per term. Of a term with a row, only the
-    /// documents that hold it outside the body: where it stands is known of them.
-    postings: Numbers<'a>,
-    /// Document and share, ascending per term.
-    names: Numbers<'a>,
+    /// Where the terms of each of as many equal parts of all hashes begin.
+    directory: Numbers<'a>,
+    /// Per term, ascending by hash. What a request asks of a term lies in one
+    /// cache line.
+    records: &'a [RecordBytes],
+    /// Per term: document and impact, ascending; behind them document and share
+    /// of those whose names hold it, ascending. Of a term with a row, only the
+    /// postings of documents that hold it outside the body: where it stands is
+    /// known of them.
+    lists: Numbers<'a>,
+    /// Which pairs there may be, see [`filter`].
+    filter: Numbers<'a>,
     /// The second terms of pairs, ascending per first term.
     seconds: Numbers<'a>,
     /// Ends in `pair_documents`, per pair.
     document_ends: Numbers<'a>,
     pair_documents: Numbers<'a>,
-    /// Bits of fields, per posting.
-    fields: &'a [u8],
     /// Rows of impacts, one for each document, of terms that many hold: adding
     /// a row up is several times faster than following as many postings.
-    impacts: &'a [u8],
-    text: &'a [u8],
+    impacts: &'a [[u8; CHUNK]],
+    /// Per row and chunk: what it does not exceed, see [`lanes::Bound`].
+    crests: &'a [[u8; CHUNK]],
+    /// Bits of fields, per posting; zero beside shares.
+    fields: &'a [u8],
 }
 
 impl<'a> RankTable<'a> {
@@ -121,32 +114,39 @@ impl<'a> RankTable<'a> {
     /// cannot ask for more memory than the skills would need.
     pub(crate) fn open(bytes: &'a [u8], documents: u32) -> Result<Self, Error> {
         let mut table = TableReader::new(bytes, MAGIC, WHAT)?;
-        let [count, terms, slots, rows, postings] = table.counts()?;
-        let [names, pairs, pair_documents, text] = table.counts()?;
+        let [count, terms, lists, filter] = table.counts()?;
+        let [pairs, pair_documents, rows] = table.counts()?;
         let [greatest, least_information] = table.counts()?;
         let after = |n: usize| n.checked_add(1).ok_or(corrupt(WHAT));
+        let times = |n: usize, m: usize| n.checked_mul(m).ok_or(corrupt(WHAT));
         let narrow = |n: usize| u32::try_from(n).map_err(|_| corrupt(WHAT));
+        let chunks = count.div_ceil(CHUNK);
         let opened = Self {
             greatest: narrow(greatest)?,
             least_information: narrow(least_information)?,
             orders: table.numbers(count)?,
-            slots: table.numbers(slots)?,
-            records: table.numbers(
-                after(terms)?
-                    .checked_mul(record::LEN)
-                    .ok_or(corrupt(WHAT))?,
-            )?,
-            postings: table.numbers(postings)?,
-            names: table.numbers(names)?,
+            directory: table.numbers(after(terms)?)?,
+            records: table
+                .bytes(times(terms, size_of::<RecordBytes>())?)?
+                .as_chunks()
+                .0,
+            lists: table.numbers(lists)?,
+            filter: table.numbers(filter)?,
             seconds: table.numbers(pairs)?,
             document_ends: table.numbers(after(pairs)?)?,
             pair_documents: table.numbers(pair_documents)?,
-            fields: table.bytes(postings)?,
-            impacts: table.bytes(rows.checked_mul(count).ok_or(corrupt(WHAT))?)?,
-            text: table.bytes(text)?,
+            impacts: table
+                .bytes(times(times(rows, chunks)?, CHUNK)?)?
+                .as_chunks()
+                .0,
+            crests: table
+                .bytes(times(times(rows, chunks.div_ceil(GROUP))?, CHUNK)?)?
+                .as_chunks()
+                .0,
+            fields: table.bytes(lists)?,
         };
         table.finish()?;
-        if count == documents as usize && slots.is_power_of_two() {
+        if count == documents as usize {
             Ok(opened)
         } else {
             Err(corrupt(WHAT))
@@ -158,79 +158,103 @@ impl<'a> RankTable<'a> {
         self.orders.len()
     }
 
-    /// The term's place, or [`ABSENT`] where no document holds it.
-    fn term(&self, text: &str) -> Option<u32> {
-        let hash = hash(text);
-        let mask = self.slots.len() - 1;
-        for step in 0..self.slots.len() {
-            let found = self.slots.get(((hash as usize) + step) & mask)?;
-            let Some(term) = found.checked_sub(1) else {
-                break;
-            };
-            let is_it = self.field(term, record::HASH)? == hash
-                && self.text.get(self.range(term, record::TEXT)?)? == text.as_bytes();
-            if is_it {
+    /// How many chunks the documents fill.
+    fn chunks(&self) -> usize {
+        self.len().div_ceil(CHUNK)
+    }
+
+    /// Where a term of this hash may be among the records.
+    fn bucket(&self, hash: u64) -> Option<Range<u32>> {
+        let at = bucket(hash, self.records.len());
+        // Without terms there is an end, and no beginning before it.
+        let start = self.directory.get(at)?;
+        Some(start..self.directory.get(at + 1).unwrap_or(start))
+    }
+
+    /// The term of this hash among those of its bucket, or [`ABSENT`] where no
+    /// document holds it.
+    fn term(&self, hash: u64, bucket: Range<u32>) -> Option<u32> {
+        for term in bucket {
+            if self.record(term)?.hash == hash {
                 return Some(term);
             }
         }
         Some(ABSENT)
     }
 
-    fn field(&self, term: u32, field: usize) -> Option<u32> {
-        self.records.get(
-            (term as usize)
-                .checked_mul(record::LEN)?
-                .checked_add(field)?,
-        )
+    fn record(&self, term: u32) -> Option<Record> {
+        self.records.get(term as usize).map(Record::from_bytes)
     }
 
-    /// From a term's start to that of the next.
-    fn range(&self, term: u32, field: usize) -> Option<Range<usize>> {
-        let start = self.field(term, field)? as usize;
-        let end = self.field(term.checked_add(1)?, field)? as usize;
-        (start <= end).then_some(start..end)
+    /// The documents and impacts of a term.
+    fn postings(&self, term: &Record) -> Option<&'a [[u8; 4]]> {
+        self.lists.slice(term.postings()?)
     }
 
-    /// What a request tells by the term, in [`FRACTION`]s.
-    fn information(&self, term: u32) -> Option<u32> {
-        self.field(term, record::INFORMATION)
-    }
-
-    fn name_range(&self, term: u32) -> Option<Range<usize>> {
-        self.range(term, record::NAMES)
-    }
-
-    /// The postings of a term: documents and impacts.
-    fn postings(&self, term: u32) -> Option<&'a [[u8; 4]]> {
-        self.postings.slice(self.range(term, record::POSTINGS)?)
+    /// The documents whose names hold a term, and its shares of them.
+    fn names(&self, term: &Record) -> Option<&'a [[u8; 4]]> {
+        self.lists.slice(term.names()?)
     }
 
     /// The impact of a term in a document and the fields that hold it; zeros
     /// where it does not.
-    fn posting(&self, term: u32, document: u32) -> Option<(u8, u8)> {
-        let range = self.range(term, record::POSTINGS)?;
-        if let Some(at) = find(&self.postings, range, document)?.next() {
-            let [impact, ..] = self.postings.get(at)?.to_le_bytes();
+    fn posting(&self, term: &Record, document: u32) -> Option<(u8, u8)> {
+        if let Some(at) = self.find(term.postings()?, document)?.next() {
+            let [impact, ..] = self.lists.get(at)?.to_le_bytes();
             return Some((impact, *self.fields.get(at)?));
         }
-        let impact = match self.field(term, record::ROW)?.checked_sub(1) {
+        let impact = match term.row {
             Some(row) => {
-                let start = (row as usize).checked_mul(self.len())?;
-                *self.impacts.get(start.checked_add(document as usize)?)?
+                let at = document as usize;
+                self.row_chunk(row, at / CHUNK)?[at % CHUNK]
             }
             None => 0,
         };
         Some((impact, if impact == 0 { 0 } else { Field::Body.bit() }))
     }
 
-    /// The documents in which the two terms are neighbours.
-    fn pair(&self, first: u32, second: u32) -> Option<&'a [[u8; 4]]> {
-        let range = self.range(first, record::PAIRS)?;
+    /// The share of the document's name that is this term, in [`SHARES`]ths.
+    fn share(&self, term: &Record, document: u32) -> Option<u8> {
+        match self.find(term.names()?, document)?.next() {
+            Some(at) => Some(self.lists.get(at)?.to_le_bytes()[0]),
+            None => Some(0),
+        }
+    }
+
+    /// Where a list holds a document: one place, or an empty range.
+    fn find(&self, list: Range<usize>, document: u32) -> Option<Range<usize>> {
+        let at = partition_point(list.clone(), |at| Some(self.lists.get(at)? >> 8 < document))?;
+        let found = at < list.end && self.lists.get(at)? >> 8 == document;
+        Some(at..at + usize::from(found))
+    }
+
+    /// The impacts of a chunk of documents in a row.
+    fn row_chunk(&self, row: u32, chunk: usize) -> Option<&'a [u8; CHUNK]> {
+        let start = (row as usize).checked_mul(self.chunks())?;
+        self.impacts.get(start.checked_add(chunk)?)
+    }
+
+    /// The crests of a group of chunks in a row.
+    fn crests(&self, row: u32, group: usize) -> Option<&'a [u8; CHUNK]> {
+        let start = (row as usize).checked_mul(self.chunks().div_ceil(GROUP))?;
+        self.crests.get(start.checked_add(group)?)
+    }
+
+    /// Whether the two terms may be neighbours somewhere: mostly no where they
+    /// are not, without a search.
+    fn may_be_pair(&self, first: u32, second: u32) -> Option<bool> {
+        let (word, bits) = filter::place(first, second, self.filter.len());
+        Some(self.filter.get(word)? & bits == bits)
+    }
+
+    /// Where the documents are listed in which the two terms are neighbours.
+    fn pair(&self, first: u32, second: u32) -> Option<Range<usize>> {
+        let range = self.record(first)?.pairs()?;
         let at = partition_point(range.clone(), |at| Some(self.seconds.get(at)? < second))?;
         if at == range.end || self.seconds.get(at)? != second {
-            return Some(&[]);
+            return Some(0..0);
         }
-        self.pair_documents.slice(self.document_ends.range(at)?)
+        self.document_ends.range(at)
     }
 
     /// What neighbours in so many documents add to a score, as an impact.
@@ -264,21 +288,16 @@ fn information(term: &str, holding: f64, skills: usize) -> f64 {
     libm::log(1.0 + without / (holding + kappa * p + 0.5))
 }
 
-/// Where a list of documents in the upper 24 bits holds this one: one place, or
-/// an empty range.
-fn find(list: &Numbers<'_>, range: Range<usize>, document: u32) -> Option<Range<usize>> {
-    let at = partition_point(range.clone(), |at| Some(list.get(at)? >> 8 < document))?;
-    let found = at < range.end && list.get(at)? >> 8 == document;
-    Some(at..at + usize::from(found))
+/// A term's identity. Two terms of one hash would be one to requests; of a
+/// million terms that happens once in some ten million bundles.
+fn hash(term: &str) -> u64 {
+    xxh3_64(term.as_bytes())
 }
 
-/// A term's hash: the slot where the search for it begins, and a first check.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "half of the hash is enough to tell terms apart"
-)]
-fn hash(term: &str) -> u32 {
-    xxh3_64(term.as_bytes()) as u32
+/// Which of `parts` equal parts of all hashes this one is in; ascending.
+#[expect(clippy::cast_possible_truncation, reason = "less than `parts`")]
+fn bucket(hash: u64, parts: usize) -> usize {
+    ((u128::from(hash) * parts as u128) >> 64) as usize
 }
 
 /// A positive number in [`FRACTION`]s.

@@ -10,7 +10,11 @@ use super::parameters::NAME_SHARE;
 /// registers that the smallest x86-64 has.
 pub(super) const CHUNK: usize = 64;
 
-const WIDTH: usize = 8;
+/// Chunks whose crests are as many as the documents of a chunk.
+pub(super) const GROUP: usize = CHUNK / WIDTH;
+
+/// How many bounds a chunk has.
+pub(super) const WIDTH: usize = 8;
 const BYTES: usize = 2 * WIDTH;
 
 /// What a 255th of a name adds to a sum, in 65,536ths of the sum.
@@ -26,6 +30,8 @@ const NAME_FACTOR: u16 = (NAME_SHARE * 65_536.0 / 255.0) as u16;
 pub(super) struct Lanes([u16x8; CHUNK / WIDTH]);
 
 impl Lanes {
+    pub(super) const ZERO: Self = Self([u16x8::ZERO; CHUNK / WIDTH]);
+
     pub(super) fn new(sums: &[u16; CHUNK]) -> Self {
         let (parts, _) = sums.as_chunks::<WIDTH>();
         let mut lanes = [u16x8::ZERO; CHUNK / WIDTH];
@@ -46,28 +52,26 @@ impl Lanes {
 
     /// Adds what the shares of names (in 255ths) and neighbours make of the
     /// sums. A score that would pass 16 bits is as good as the greatest.
-    pub(super) fn score(&mut self, shares: &[u8; CHUNK], bonuses: &[u16; CHUNK]) {
-        let factor = u16x8::splat(NAME_FACTOR);
-        let bonuses = Self::new(bonuses);
+    pub(super) fn score(&mut self, shares: &[u8; CHUNK], bonuses: Option<&[u16; CHUNK]>) {
+        let bonuses = bonuses.map_or(Self::ZERO, Self::new);
         let (lanes, _) = self.0.as_chunks_mut::<2>();
         let (bonuses, _) = bonuses.0.as_chunks::<2>();
         for (([low, high], shares), bonuses) in
             lanes.iter_mut().zip(wide_bytes(shares)).zip(bonuses)
         {
-            let with_name = |sum: u16x8, share: u16x8, bonus: u16x8| {
-                let name = sum.mul_keep_high(share * factor);
-                sum.saturating_add(name).saturating_add(bonus)
-            };
-            *low = with_name(*low, u16x8::from_u8x16_low(shares), bonuses[0]);
-            *high = with_name(*high, u16x8::from_u8x16_high(shares), bonuses[1]);
+            *low = score(*low, u16x8::from_u8x16_low(shares), bonuses[0]);
+            *high = score(*high, u16x8::from_u8x16_high(shares), bonuses[1]);
         }
     }
 
-    pub(super) fn greatest(&self) -> u16 {
-        // The smallest x86-64 has no maximum of unsigned 16-bit numbers.
-        let greater = |a: u16x8, b: u16x8| b + a.saturating_sub(b);
-        let greatest = self.0.into_iter().fold(u16x8::ZERO, greater);
-        greatest.to_array().into_iter().fold(0, u16::max)
+    /// What none of them exceeds, and some reach.
+    pub(super) fn bound(&self) -> Bound {
+        Bound(self.0.into_iter().fold(u16x8::ZERO, greater))
+    }
+
+    /// Each eight of them as a bound.
+    pub(super) fn bounds(&self) -> impl Iterator<Item = Bound> {
+        self.0.into_iter().map(Bound)
     }
 
     /// The places of those that are at least so much, in order.
@@ -88,6 +92,50 @@ impl Lanes {
     pub(super) fn get(&self, place: usize) -> u16 {
         self.0[place / WIDTH].as_array()[place % WIDTH]
     }
+}
+
+/// What the scores of a chunk do not exceed, each of eight those of every eighth
+/// document: to reduce them to one would take longer than all else.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bound(u16x8);
+
+impl Bound {
+    /// The bound of the scores of which this one is that of the rows alone.
+    pub(super) fn with(
+        self,
+        sums: &[u16; CHUNK],
+        shares: &[u8; CHUNK],
+        bonuses: Option<&[u16; CHUNK]>,
+    ) -> Self {
+        let sums = Lanes::new(sums).bound().0;
+        let shares = wide_bytes(shares).fold(u8x16::ZERO, u8x16::max);
+        let shares = greater(
+            u16x8::from_u8x16_low(shares),
+            u16x8::from_u8x16_high(shares),
+        );
+        let bonuses = bonuses.map_or(u16x8::ZERO, |it| Lanes::new(it).bound().0);
+        Self(score(sums + self.0, shares, bonuses))
+    }
+
+    /// Whether a score may be at least so much.
+    pub(super) fn reaches(self, least: u16) -> bool {
+        let missing = u16x8::splat(least).saturating_sub(self.0);
+        missing.simd_eq(u16x8::ZERO).to_bitmask() != 0
+    }
+
+    pub(super) fn greatest(self) -> u16 {
+        self.0.to_array().into_iter().fold(0, u16::max)
+    }
+}
+
+fn score(sums: u16x8, shares: u16x8, bonuses: u16x8) -> u16x8 {
+    let names = sums.mul_keep_high(shares * u16x8::splat(NAME_FACTOR));
+    sums.saturating_add(names).saturating_add(bonuses)
+}
+
+/// The smallest x86-64 has no maximum of unsigned 16-bit numbers.
+fn greater(a: u16x8, b: u16x8) -> u16x8 {
+    b + a.saturating_sub(b)
 }
 
 fn wide_bytes(bytes: &[u8; CHUNK]) -> impl Iterator<Item = u8x16> {
@@ -125,7 +173,12 @@ mod tests {
             for row in &rows {
                 lanes.add(&chunk(row));
             }
-            lanes.score(&chunk(&shares), &chunk(&bonuses));
+            let rows_alone = rows.iter().fold(Lanes::ZERO, |mut lanes, row| {
+                lanes.add(&chunk(row));
+                lanes
+            });
+            let bound = rows_alone.bound().with(&chunk(&sums), &chunk(&shares), Some(&chunk(&bonuses)));
+            lanes.score(&chunk(&shares), Some(&chunk(&bonuses)));
             let expected: Vec<u16> = (0..CHUNK)
                 .map(|at| {
                     let sum = rows.iter().fold(sums[at], |sum, row| sum + u16::from(row[at]));
@@ -134,7 +187,9 @@ mod tests {
                 .collect();
             let got: Vec<u16> = (0..CHUNK).map(|at| lanes.get(at)).collect();
             prop_assert_eq!(&got, &expected);
-            prop_assert_eq!(Some(lanes.greatest()), expected.iter().copied().max());
+            prop_assert_eq!(Some(lanes.bound().greatest()), expected.iter().copied().max());
+            prop_assert_eq!(lanes.bound().reaches(least), expected.iter().any(|score| *score >= least));
+            prop_assert!(bound.reaches(lanes.bound().greatest()), "{bound:?} of {lanes:?}");
             let reached: Vec<_> = lanes.at_least(least).collect();
             let wanted: Vec<_> = expected.into_iter().enumerate().filter(|(_, score)| *score >= least).collect();
             prop_assert_eq!(reached, wanted);

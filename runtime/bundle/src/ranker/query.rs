@@ -1,25 +1,13 @@
-//! Asks a [`RankTable`]: adds up the impacts of a request's terms per document
-//! and keeps the best. Buffers are the caller's, so that asking again
-//! allocates nothing.
+//! Reads a request and looks its terms up in a [`RankTable`]; tells what made a
+//! score of it.
 
-use std::cmp::Reverse;
+use std::ops::Range;
 
-use super::lanes::{CHUNK, Lanes, name_impact};
+use super::lanes::name_impact;
 use super::parameters::{Field, MAX_TERMS};
-use super::{ABSENT, RankTable, SHARES, TREE, WHAT, fixed, information, record};
+use super::{ABSENT, RankTable, Record, SHARES, Scratch, TREE, WHAT, fixed, hash, information};
 use crate::error::{Error, corrupt};
-use crate::text::terms::{Cut, Cutter};
-
-/// A document and what it scored, in impacts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Scored {
-    pub(crate) document: u32,
-    pub(crate) score: u32,
-    /// The request names it outright.
-    pub(crate) named: bool,
-    /// Its place by path.
-    order: u32,
-}
+use crate::text::terms::Cut;
 
 /// Why a document scored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +24,7 @@ pub(crate) struct Reasons {
 /// A term of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct AskedTerm {
+    hash: u64,
     /// Its place in the table, or [`ABSENT`].
     term: u32,
     /// Where its text ends in [`Asked::text`].
@@ -49,35 +38,10 @@ pub(crate) struct Asked {
     text: String,
     /// Each once, in order.
     terms: Vec<AskedTerm>,
+    /// What the table holds of those that some document holds.
+    pub(super) held: Vec<Record>,
     /// Neighbours, by their places in `terms`; each once.
-    pairs: Vec<(usize, usize)>,
-}
-
-/// Buffers for asking, by document; whole chunks of them.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    cutter: Cutter,
-    /// Sums of impacts: at most 256 terms of at most 255.
-    sums: Vec<u16>,
-    /// Shares of names. Those of one name add up to a little over 255 at most.
-    shares: Vec<u8>,
-    /// What neighbours add.
-    bonuses: Vec<u16>,
-    /// The terms whose impacts lie in rows, by their rows; `sums` lacks them.
-    rows: Vec<u32>,
-}
-
-impl Scratch {
-    fn clear(&mut self, documents: usize) {
-        let padded = documents.next_multiple_of(CHUNK);
-        self.rows.clear();
-        self.sums.clear();
-        self.sums.resize(padded, 0);
-        self.shares.clear();
-        self.shares.resize(padded, 0);
-        self.bonuses.clear();
-        self.bonuses.resize(padded, 0);
-    }
+    pub(super) pairs: Vec<(usize, usize)>,
 }
 
 impl Reasons {
@@ -109,21 +73,13 @@ impl Asked {
         &self.text[start..self.terms[place].end]
     }
 
-    /// The places of those that some document holds.
-    fn held(&self) -> impl Iterator<Item = u32> {
-        self.terms
-            .iter()
-            .map(|asked| asked.term)
-            .filter(|term| *term != ABSENT)
-    }
-
     /// What the terms tell, in [`super::FRACTION`]s.
     fn information(&self) -> u32 {
         self.terms.iter().map(|term| term.information).sum()
     }
 
-    fn place(&self, text: &str) -> Option<usize> {
-        (0..self.terms.len()).find(|place| self.term(*place) == text)
+    fn place(&self, hash: u64) -> Option<usize> {
+        self.terms.iter().position(|term| term.hash == hash)
     }
 }
 
@@ -154,14 +110,20 @@ impl RankTable<'_> {
         asked.terms.clear();
         asked.pairs.clear();
         let mut before = None;
-        let mut damaged = false;
         scratch.cutter.cut(request, |cut| {
             let Cut::Term(text) = cut else { return };
-            let place = asked.place(text).or_else(|| {
-                let full = asked.terms.len() == MAX_TERMS;
-                (!full).then(|| {
-                    damaged |= self.add(text, asked).is_none();
-                    asked.terms.len() - 1
+            let hash = hash(text);
+            let place = asked.place(hash).or_else(|| {
+                let place = asked.terms.len();
+                (place < MAX_TERMS).then(|| {
+                    asked.text.push_str(text);
+                    asked.terms.push(AskedTerm {
+                        hash,
+                        term: ABSENT,
+                        end: asked.text.len(),
+                        information: 0,
+                    });
+                    place
                 })
             });
             if let (Some(before), Some(place)) = (before, place)
@@ -172,161 +134,45 @@ impl RankTable<'_> {
             }
             before = place;
         });
-        if damaged { Err(corrupt(WHAT)) } else { Ok(()) }
+        self.look_up(asked, scratch).ok_or(corrupt(WHAT))
     }
 
-    fn add(&self, text: &str, asked: &mut Asked) -> Option<()> {
-        asked.text.push_str(text);
-        let term = self.term(text);
-        let information = match term {
-            Some(ABSENT) => Some(fixed(information(text, 0.0, self.len()))),
-            Some(term) => self.information(term),
-            None => None,
-        };
-        asked.terms.push(AskedTerm {
-            term: term.unwrap_or(ABSENT),
-            end: asked.text.len(),
-            // A table that lies must not overflow the sum.
-            information: information.unwrap_or_default().min(1 << 20),
-        });
-        information.map(|_| ())
+    /// Finds the terms in the table: step by step for all of them, since what a
+    /// step waits for is memory, and the waits of different terms overlap.
+    fn look_up(&self, asked: &mut Asked, scratch: &mut Scratch) -> Option<()> {
+        scratch.buckets.clear();
+        for asked in &asked.terms {
+            scratch.buckets.push(self.bucket(asked.hash)?);
+        }
+        for (asked, bucket) in asked.terms.iter_mut().zip(scratch.buckets.drain(..)) {
+            asked.term = self.term(asked.hash, bucket)?;
+        }
+        asked.held.clear();
+        for place in 0..asked.terms.len() {
+            let information = match asked.terms[place].term {
+                ABSENT => fixed(information(asked.term(place), 0.0, self.len())),
+                term => {
+                    let record = self.record(term)?;
+                    asked.held.push(record);
+                    record.information.into()
+                }
+            };
+            asked.terms[place].information = information;
+        }
+        Some(())
     }
 
-    /// The best documents that are accepted, best first, at most `limit`.
-    /// `named` are those that the request names outright.
-    pub(crate) fn best(
+    /// Where the documents are listed in which two terms are neighbours.
+    pub(super) fn neighbours(
         &self,
         asked: &Asked,
-        named: &[u32],
-        limit: usize,
-        accept: impl Fn(u32) -> bool,
-        scratch: &mut Scratch,
-    ) -> Result<Vec<Scored>, Error> {
-        self.find_best(asked, named, limit, &accept, scratch)
-            .ok_or(corrupt(WHAT))
-    }
-
-    fn find_best(
-        &self,
-        asked: &Asked,
-        named: &[u32],
-        limit: usize,
-        accept: &impl Fn(u32) -> bool,
-        scratch: &mut Scratch,
-    ) -> Option<Vec<Scored>> {
-        scratch.clear(self.len());
-        self.add_terms(asked, scratch)?;
-        self.add_names(asked, scratch)?;
-        self.add_pairs(asked, scratch)?;
-        let mut best = Best::new(limit.min(self.len()), self);
-        if !named.is_empty() {
-            let lifted = self.greatest(scratch)?.max(1);
-            for document in named {
-                let at = *document as usize;
-                let score = self.chunk(at / CHUNK, scratch)?.get(at % CHUNK);
-                if accept(*document) {
-                    best.offer(*document, u32::from(score) + u32::from(lifted), true)?;
-                }
-            }
-        }
-        for at in 0..self.chunks() {
-            let scores = self.chunk(at, scratch)?;
-            // What named documents score is beyond any other; so is this then.
-            let least = u16::try_from(best.least.max(1)).unwrap_or(u16::MAX);
-            if scores.greatest() < least {
-                continue;
-            }
-            for (place, score) in scores.at_least(least) {
-                let document = u32::try_from(at * CHUNK + place).ok()?;
-                if !named.contains(&document) && accept(document) {
-                    best.offer(document, score.into(), false)?;
-                }
-            }
-        }
-        Some(best.finish())
-    }
-
-    /// How many chunks the documents fill.
-    fn chunks(&self) -> usize {
-        self.len().div_ceil(CHUNK)
-    }
-
-    fn greatest(&self, scratch: &Scratch) -> Option<u16> {
-        let mut greatest = 0;
-        for at in 0..self.chunks() {
-            greatest = greatest.max(self.chunk(at, scratch)?.greatest());
-        }
-        Some(greatest)
-    }
-
-    /// The scores of one chunk of documents, zero behind the last. Rows are
-    /// added up here, where the sums stay in registers.
-    fn chunk(&self, at: usize, scratch: &Scratch) -> Option<Lanes> {
-        let mut lanes = Lanes::new(scratch.sums.as_chunks().0.get(at)?);
-        for row in &scratch.rows {
-            let start = (*row as usize)
-                .checked_mul(self.len())?
-                .checked_add(at * CHUNK)?;
-            let rest = self.impacts.get(start..)?;
-            match rest.first_chunk() {
-                Some(impacts) if (at + 1) * CHUNK <= self.len() => lanes.add(impacts),
-                _ => lanes.add(&padded(rest.get(..self.len() - at * CHUNK)?)),
-            }
-        }
-        lanes.score(
-            scratch.shares.as_chunks().0.get(at)?,
-            scratch.bonuses.as_chunks().0.get(at)?,
-        );
-        Some(lanes)
-    }
-
-    fn add_terms(&self, asked: &Asked, scratch: &mut Scratch) -> Option<()> {
-        for term in asked.held() {
-            if let Some(row) = self.field(term, record::ROW)?.checked_sub(1) {
-                scratch.rows.push(row);
-                continue;
-            }
-            for posting in self.postings(term)? {
-                let [impact, document @ ..] = *posting;
-                let sum = scratch.sums.get_mut(number(document))?;
-                // Wraps only where a damaged table repeats a document.
-                *sum = sum.wrapping_add(u16::from(impact));
-            }
-        }
-        Some(())
-    }
-
-    fn add_names(&self, asked: &Asked, scratch: &mut Scratch) -> Option<()> {
-        for term in asked.held() {
-            for entry in self.names.slice(self.name_range(term)?)? {
-                let [share, document @ ..] = *entry;
-                let sum = scratch.shares.get_mut(number(document))?;
-                *sum = sum.saturating_add(share);
-            }
-        }
-        Some(())
-    }
-
-    fn add_pairs(&self, asked: &Asked, scratch: &mut Scratch) -> Option<()> {
-        for (first, second) in &asked.pairs {
-            let documents = self.neighbours(asked, *first, *second)?;
-            if documents.is_empty() {
-                continue;
-            }
-            let impact = self.pair_impact(documents.len());
-            for document in documents {
-                let document = u32::from_le_bytes(*document) as usize;
-                let bonus = scratch.bonuses.get_mut(document)?;
-                *bonus = bonus.saturating_add(impact);
-            }
-        }
-        Some(())
-    }
-
-    fn neighbours(&self, asked: &Asked, first: usize, second: usize) -> Option<&[[u8; 4]]> {
+        first: usize,
+        second: usize,
+    ) -> Option<Range<usize>> {
         match (asked.terms[first].term, asked.terms[second].term) {
-            (ABSENT, _) | (_, ABSENT) => Some(&[]),
-            (first, second) => self.pair(first, second),
+            (ABSENT, _) | (_, ABSENT) => Some(0..0),
+            (first, second) if self.may_be_pair(first, second)? => self.pair(first, second),
+            _ => Some(0..0),
         }
     }
 
@@ -352,22 +198,19 @@ impl RankTable<'_> {
             if term.term == ABSENT {
                 continue;
             }
-            let (impact, fields) = self.posting(term.term, document)?;
+            let term = self.record(term.term)?;
+            let (impact, fields) = self.posting(&term, document)?;
             if impact > 0 {
                 terms.push((place, impact, fields));
             }
-            let range = self.name_range(term.term)?;
-            for at in super::find(&self.names, range, document)? {
-                let [added, ..] = self.names.get(at)?.to_le_bytes();
-                share = share.saturating_add(added);
-            }
+            share = share.saturating_add(self.share(&term, document)?);
         }
         let sum = terms.iter().map(|(_, impact, _)| u16::from(*impact)).sum();
         let mut pairs = Vec::new();
         for (first, second) in &asked.pairs {
-            let documents = self.neighbours(asked, *first, *second)?;
-            let wanted = document.to_le_bytes();
-            if documents.contains(&wanted) {
+            let range = self.neighbours(asked, *first, *second)?;
+            let documents = self.pair_documents.slice(range)?;
+            if documents.contains(&document.to_le_bytes()) {
                 let impact = self.pair_impact(documents.len());
                 pairs.push((*first, *second, u32::from(impact)));
             }
@@ -381,18 +224,6 @@ impl RankTable<'_> {
     }
 }
 
-/// The last chunk, with zeros behind it.
-fn padded(impacts: &[u8]) -> [u8; CHUNK] {
-    let mut full = [0; CHUNK];
-    full[..impacts.len()].copy_from_slice(impacts);
-    full
-}
-
-/// A document's number in three bytes.
-fn number([low, middle, high]: [u8; 3]) -> usize {
-    u32::from_le_bytes([low, middle, high, 0]) as usize
-}
-
 /// The words of a mask of fields.
 pub(crate) fn field_names(mask: u8) -> Vec<&'static str> {
     Field::ALL
@@ -400,58 +231,4 @@ pub(crate) fn field_names(mask: u8) -> Vec<&'static str> {
         .filter(|field| mask & field.bit() != 0)
         .map(Field::as_str)
         .collect()
-}
-
-/// The best so far. Twice as many as asked for are collected before the worse
-/// half goes, so that ranking every skill does not shift them about one by one.
-struct Best<'t> {
-    scored: Vec<Scored>,
-    limit: usize,
-    /// What a document must score to be looked at.
-    least: u32,
-    table: &'t RankTable<'t>,
-}
-
-impl<'t> Best<'t> {
-    fn new(limit: usize, table: &'t RankTable<'t>) -> Self {
-        Self {
-            scored: Vec::with_capacity(limit * 2),
-            limit,
-            least: 0,
-            table,
-        }
-    }
-
-    fn offer(&mut self, document: u32, score: u32, named: bool) -> Option<()> {
-        if score < self.least || self.limit == 0 {
-            return Some(());
-        }
-        let order = self.table.orders.get(document as usize)?;
-        if self.scored.len() == self.limit * 2 {
-            self.keep();
-        }
-        self.scored.push(Scored {
-            document,
-            score,
-            named,
-            order: order & !TREE,
-        });
-        Some(())
-    }
-
-    fn keep(&mut self) {
-        let best_first = |scored: &Scored| (Reverse(scored.score), scored.order);
-        self.scored.sort_unstable_by_key(best_first);
-        self.scored.truncate(self.limit);
-        if let Some(last) = self.scored.last()
-            && self.scored.len() == self.limit
-        {
-            self.least = last.score;
-        }
-    }
-
-    fn finish(mut self) -> Vec<Scored> {
-        self.keep();
-        self.scored
-    }
 }

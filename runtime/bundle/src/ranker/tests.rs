@@ -1,6 +1,7 @@
 //! The tables answer as the formula at the head of `ranker.rs` does, computed
 //! here document by document with floating point up to the rounding.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use proptest::collection::vec;
@@ -257,7 +258,7 @@ fn naive(documents: &[Document], request: &str, named: &[u32], limit: usize) -> 
         })
         .filter(|(_, score)| *score > 0)
         .collect();
-    ranked.sort_by_key(|(it, score)| (std::cmp::Reverse(*score), &documents[*it as usize].path));
+    ranked.sort_by_key(|(it, score)| (Reverse(*score), &documents[*it as usize].path));
     ranked.truncate(limit);
     ranked
 }
@@ -330,6 +331,78 @@ fn terms_that_many_documents_hold_are_found_like_others() {
             naive(&documents, request, &[], 100),
             "{request}"
         );
+    }
+}
+
+/// Documents of words of which the first are in most and the last in few, so
+/// that chunks differ in what they may score.
+fn many(count: usize) -> Vec<Document> {
+    let mut state = 7_usize;
+    let mut word = || {
+        state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345) % (1 << 31);
+        let place = state >> 8 & 0xff;
+        format!("word{}", place * place / 1_000)
+    };
+    (0..count)
+        .map(|at| Document {
+            description: [(); 6].map(|()| word()).join(" "),
+            body: [(); 10].map(|()| word()).join(" "),
+            ..document(&format!("{}-{at:03}", word()), "")
+        })
+        .collect()
+}
+
+#[test]
+fn the_few_best_are_those_of_all_scores_in_order() {
+    let documents = many(700);
+    let bytes = build(&documents).expect("small");
+    let table = RankTable::open(&bytes, 700).expect("just written");
+    let (mut scratch, mut asked) = (Scratch::default(), Asked::default());
+    for request in [
+        "word0 word3 word60",
+        "word1 word2 word40 word41",
+        "word64",
+        "word0",
+    ] {
+        table
+            .ask(request, &mut scratch, &mut asked)
+            .expect("intact");
+        let scores: Vec<(u32, u32)> = (0..700)
+            .map(|it| (it, table.reasons(&asked, it).expect("intact").score()))
+            .filter(|(_, score)| *score > 0)
+            .collect();
+        for step in [1, 3, 50] {
+            let accept = |it: u32| it.is_multiple_of(step);
+            let mut expected = scores.clone();
+            expected.retain(|(it, _)| accept(*it));
+            expected.sort_by_key(|(it, score)| (Reverse(*score), &documents[*it as usize].path));
+            for limit in [1, 3, 16, 17, 700] {
+                let best = table.best(&asked, &[], limit, accept, &mut scratch);
+                let found: Vec<_> = best
+                    .expect("intact")
+                    .iter()
+                    .map(|it| (it.document, it.score))
+                    .collect();
+                let expected = &expected[..limit.min(expected.len())];
+                assert_eq!(found, expected, "{request}, every {step}, {limit} of them");
+            }
+            let best = table.best(&asked, &[650], 3, |_| true, &mut scratch);
+            let first = best.expect("intact")[0];
+            let lifted = scores
+                .iter()
+                .map(|(_, score)| *score)
+                .max()
+                .unwrap_or_default();
+            let own = scores
+                .iter()
+                .find(|(it, _)| *it == 650)
+                .map_or(0, |it| it.1);
+            assert_eq!(
+                (first.document, first.score),
+                (650, lifted + own),
+                "{request}"
+            );
+        }
     }
 }
 

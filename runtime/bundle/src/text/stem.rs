@@ -22,9 +22,9 @@ pub(crate) fn stem(word: &mut String) {
     stemmer.plurals();
     stemmer.participles();
     stemmer.final_y();
-    stemmer.replace_longest(DERIVED);
-    stemmer.replace_longest(NESTED);
-    stemmer.replace_longest(ENDINGS);
+    stemmer.replace_longest((DERIVED_LETTERS, DERIVED));
+    stemmer.replace_longest((NESTED_LETTERS, NESTED));
+    stemmer.replace_longest((ENDINGS_LETTERS, ENDINGS));
     stemmer.final_e_and_l();
     word.make_ascii_lowercase();
 }
@@ -141,6 +141,21 @@ const ENDINGS: &[Rule] = &[
     ("er", "", Second, Anything),
     ("ic", "", Second, Anything),
 ];
+
+const DERIVED_LETTERS: u32 = last_letters(DERIVED);
+const NESTED_LETTERS: u32 = last_letters(NESTED);
+const ENDINGS_LETTERS: u32 = last_letters(ENDINGS);
+
+/// The letters that the suffixes end in, as bits: most words end in another.
+const fn last_letters(rules: &[Rule]) -> u32 {
+    let (mut letters, mut at) = (0, 0);
+    while at < rules.len() {
+        let suffix = rules[at].0.as_bytes();
+        letters |= 1 << (suffix[suffix.len() - 1] & 31);
+        at += 1;
+    }
+    letters
+}
 
 /// A word at work. A `y` that is a consonant is spelled `Y`.
 struct Stemmer<'a> {
@@ -264,8 +279,11 @@ impl<'a> Stemmer<'a> {
     }
 
     /// Steps 2 to 4: the longest suffix decides, whether or not it may go.
-    fn replace_longest(&mut self, rules: &[Rule]) {
+    fn replace_longest(&mut self, (letters, rules): (u32, &[Rule])) {
         let last = self.word.as_bytes().last();
+        if last.is_none_or(|last| letters & 1 << (last & 31) == 0) {
+            return;
+        }
         // The last letter rules most suffixes out, without a call to compare.
         let fits =
             |(suffix, ..): &&Rule| suffix.as_bytes().last() == last && self.ends_with(suffix);

@@ -4,6 +4,8 @@
 //! out, whatever it means in the other language: `car`, `comment`, `ai`, `es`,
 //! `go`, `create`, `make`, `test`.
 
+use super::tokens::has;
+
 /// Dropped wherever they stand as a whole token.
 #[rustfmt::skip]
 pub(super) const STOP_WORDS: &[&str] = &[
@@ -32,7 +34,7 @@ pub(super) const STOP_WORDS: &[&str] = &[
 /// another, and those of [`STOP_WORDS`] that lose an accent before they are
 /// compared. Spec 3's tokens keep them.
 #[rustfmt::skip]
-pub(super) const TERM_STOP_WORDS: &[&str] = &[
+const TERM_STOP_WORDS: &[&str] = &[
     "etaient", "etait", "ete", "etes", "etre", "get", "got", "let", "like", "meme", "one",
     "thing", "things", "tres", "us", "way",
 ];
@@ -53,9 +55,45 @@ pub(super) const AFTER_APOSTROPHE: &[&str] = &["ai", "d", "hui", "ll", "m", "re"
 /// What follows an English owner. `C's` is not the elision of `c'est`.
 pub(super) const POSSESSIVE: &str = "s";
 
+/// Whether the ranker drops a lower-case word: one of spec 3's, or of
+/// [`TERM_STOP_WORDS`].
+pub(super) fn is_term_stop_word(word: &str) -> bool {
+    let [first, .., last] = word.as_bytes() else {
+        return has(STOP_WORDS, word);
+    };
+    // Of most words, the two letters alone tell that they are none.
+    ENDS[usize::from(first & 31)] & 1 << (last & 31) != 0
+        && (has(STOP_WORDS, word) || has(TERM_STOP_WORDS, word))
+}
+
+/// By their first bytes, as bits the last bytes of the words of both tables; of
+/// all bytes the lower five bits.
+const ENDS: [u32; 32] = add_ends(TERM_STOP_WORDS, add_ends(STOP_WORDS, [0; 32]));
+
+const fn add_ends(table: &[&str], mut ends: [u32; 32]) -> [u32; 32] {
+    let mut at = 0;
+    while at < table.len() {
+        let word = table[at].as_bytes();
+        ends[(word[0] & 31) as usize] |= 1 << (word[word.len() - 1] & 31);
+        at += 1;
+    }
+    ends
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_word_of_both_tables_is_dropped_by_the_ranker_and_others_are_not() {
+        for word in STOP_WORDS.iter().chain(TERM_STOP_WORDS) {
+            assert!(is_term_stop_word(word), "{word}");
+        }
+        for word in ["", "c", "r", "test", "them", "theme", "tout", "toucan"] {
+            let expected = STOP_WORDS.contains(&word) || TERM_STOP_WORDS.contains(&word);
+            assert_eq!(is_term_stop_word(word), expected, "{word}");
+        }
+    }
 
     #[test]
     fn tables_are_sorted_and_hold_each_word_once() {

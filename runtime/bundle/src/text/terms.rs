@@ -10,7 +10,7 @@
 //! - *Case and accents* are folded: compatibility decomposition, then the marks
 //!   of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped. Marks of Indic
 //!   scripts are vowels and stay.
-//! - *Words without a subject* ([`TERM_STOP_WORDS`] beside spec 3's) and single
+//! - *Words without a subject* ([`is_term_stop_word`]) and single
 //!   ASCII letters, other than `c` and `r`, are dropped.
 //! - *Stems* are English ([`super::stem`]). Of text in Chinese, Japanese or
 //!   Korean, whose words no blank parts, each two neighbours are a term.
@@ -22,8 +22,8 @@ use unicode_normalization::UnicodeNormalization;
 use super::lower_char;
 use super::marks::is_mark;
 use super::stem::stem;
-use super::stop_words::{STOP_WORDS, TERM_STOP_WORDS};
-use super::tokens::{has, is_apostrophe, without_elisions};
+use super::stop_words::is_term_stop_word;
+use super::tokens::{is_apostrophe, without_elisions};
 
 /// Longer words are keys and digests, which nobody types.
 const LONGEST: usize = 64;
@@ -69,6 +69,12 @@ impl Cutter {
                 emit(Cut::Break, &rest[..start]);
             }
             rest = &rest[start..];
+            if let Some(end) = plain_end(rest) {
+                let (word, after) = rest.split_at(end);
+                rest = after;
+                self.word(word, after, emit);
+                continue;
+            }
             let end = rest
                 .find(|c| !is_kept(c) && !is_apostrophe(c))
                 .unwrap_or(rest.len());
@@ -117,7 +123,7 @@ impl Cutter {
                 None if matches!(self.word.as_str(), "c" | "r") => {}
                 None => return,
             }
-        } else if has(STOP_WORDS, &self.word) || has(TERM_STOP_WORDS, &self.word) {
+        } else if is_term_stop_word(&self.word) {
             return;
         }
         stem(&mut self.word);
@@ -125,6 +131,16 @@ impl Cutter {
             emit(Cut::Term(&self.word), word);
         }
     }
+}
+
+/// Where the text's first run ends, if it is of small ASCII letters and digits
+/// alone: most are, and need none of the rules for others.
+fn plain_end(text: &str) -> Option<usize> {
+    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = text.as_bytes();
+    let end = bytes.iter().take_while(|byte| is_plain(byte)).count();
+    let parts = |next: &u8| next.is_ascii() && !next.is_ascii_alphabetic() && *next != b'\'';
+    (end > 0 && bytes.get(end).is_none_or(parts)).then_some(end)
 }
 
 /// Each two neighbours, or the one character there is.
