@@ -6,15 +6,19 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-mod kit;
+#[path = "kit/client.rs"]
+mod client;
+#[path = "kit/generate.rs"]
+mod generate;
+#[path = "kit/sample.rs"]
+mod sample;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use kit::client::Client;
-use kit::generate;
-use kit::sample::Sample;
+use client::Client;
+use sample::Sample;
 use serde_json::Value;
 
 const SKILLS: usize = 1_000;

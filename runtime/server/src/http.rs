@@ -140,8 +140,8 @@ fn bind_for(
     listener.set_nonblocking(true).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let guard = Guard::new(settings, address)?;
-    let library = Arc::new(Library::new(source));
-    let server = Server::new(Arc::clone(&library), options);
+    let library = Library::new(source);
+    let server = Server::new(library.clone(), options);
     Ok(Bound {
         listener,
         address,

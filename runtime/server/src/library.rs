@@ -30,8 +30,14 @@ const REPORT: Duration = Duration::from_secs(60);
 /// What is said of a failure that leaves something to serve.
 const STILL_SERVED: &str = "; the skills loaded before are still served";
 
-/// What is current, and where newer things come from.
-pub(crate) struct Library {
+/// What is said of a fault of ours.
+const FAILED: &str = "reading the skills failed unexpectedly; stderr says how";
+
+/// What is current, and where newer things come from. Clones are of one library.
+#[derive(Clone)]
+pub(crate) struct Library(Arc<Shelf>);
+
+struct Shelf {
     source: Arc<dyn Source>,
     mode: Mode,
     current: ArcSwapOption<Generation>,
@@ -84,33 +90,75 @@ struct Failure {
 impl Library {
     pub(crate) fn new(source: impl Source) -> Self {
         let mode = source.mode();
-        Self {
+        Self(Arc::new(Shelf {
             source: Arc::new(source),
             mode,
             current: ArcSwapOption::empty(),
             check: Mutex::new(Check::default()),
             refreshing: AtomicBool::new(false),
             published: watch::Sender::new(()),
-        }
+        }))
     }
 
     /// What kind of place the skills come from.
     pub(crate) fn mode(&self) -> Mode {
-        self.mode
+        self.0.mode
     }
 
     /// Tells of every generation that is published from now on.
     pub(crate) fn published(&self) -> watch::Receiver<()> {
-        self.published.subscribe()
+        self.0.published.subscribe()
     }
 
     /// What the skills come from, in words.
     pub(crate) fn describe(&self) -> String {
-        self.source.describe()
+        self.0.source.describe()
+    }
+
+    /// The skills that were loaded last, if any were, without a look at the source.
+    pub(crate) fn loaded(&self) -> Option<Arc<Generation>> {
+        self.0.current.load_full()
     }
 
     /// The skills as they are now.
     pub(crate) async fn current(&self) -> Result<Arc<Generation>, Unavailable> {
+        if !self.mode().is_slow() {
+            return self.0.current().await;
+        }
+        let inner = Arc::clone(&self.0);
+        let looked = apart(async move { inner.current().await }).await;
+        looked.unwrap_or_else(|| Err(Unavailable(FAILED.to_owned())))
+    }
+
+    /// The same, where telling takes no waiting and nothing is wrong.
+    pub(crate) fn at_once(&self) -> Option<Arc<Generation>> {
+        if self.mode().is_slow() {
+            return None;
+        }
+        let mut unwoken = Context::from_waker(Waker::noop());
+        match pin!(self.0.current()).poll(&mut unwoken) {
+            Poll::Ready(current) => current.ok(),
+            Poll::Pending => None,
+        }
+    }
+
+    /// Loads the skills again, whether or not anything has changed.
+    pub(crate) async fn refresh(&self) -> Refresh {
+        let inner = Arc::clone(&self.0);
+        let refreshed = apart(async move { inner.refresh().await }).await;
+        refreshed.unwrap_or_else(|| Refresh::Failed(FAILED.to_owned()))
+    }
+}
+
+/// Does this to its end, also where who waits for it goes away: what a client
+/// that hangs up has begun would otherwise be begun again for the next one, on
+/// one thread more. Nothing where it panics.
+async fn apart<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    tokio::spawn(work).await.ok()
+}
+
+impl Shelf {
+    async fn current(&self) -> Result<Arc<Generation>, Unavailable> {
         if self.mode == Mode::Embedded
             && let Some(current) = self.current.load_full()
         {
@@ -128,25 +176,7 @@ impl Library {
             .ok_or_else(|| Unavailable(check.reason()))
     }
 
-    /// The same, where telling takes no waiting and nothing is wrong.
-    pub(crate) fn at_once(&self) -> Option<Arc<Generation>> {
-        if self.mode.is_slow() {
-            return None;
-        }
-        let mut unwoken = Context::from_waker(Waker::noop());
-        match pin!(self.current()).poll(&mut unwoken) {
-            Poll::Ready(current) => current.ok(),
-            Poll::Pending => None,
-        }
-    }
-
-    /// The skills that were loaded last, if any were, without a look at the source.
-    pub(crate) fn loaded(&self) -> Option<Arc<Generation>> {
-        self.current.load_full()
-    }
-
-    /// Loads the skills again, whether or not anything has changed.
-    pub(crate) async fn refresh(&self) -> Refresh {
+    async fn refresh(&self) -> Refresh {
         if self.refreshing.swap(true, Ordering::AcqRel) {
             return Refresh::Busy;
         }
@@ -183,7 +213,7 @@ impl Library {
     }
 
     fn blame(&self, error: &Error) -> String {
-        format!("{}: {error}", self.describe())
+        format!("{}: {error}", self.source.describe())
     }
 
     /// Loads and publishes. `state` was asked for before, so that a change
@@ -191,7 +221,8 @@ impl Library {
     async fn load(&self, check: &mut Check, state: u64) {
         match self.ask(Source::load).await.and_then(Generation::new) {
             Ok(generation) => {
-                tracing::info!(skills = generation.len(), "loaded {}", self.describe());
+                let source = self.source.describe();
+                tracing::info!(skills = generation.len(), "loaded {source}");
                 self.current.store(Some(Arc::new(generation)));
                 self.published.send_replace(());
                 check.loaded = Some(state);
@@ -217,11 +248,7 @@ impl Library {
         } else {
             asked().ok()
         };
-        answer.unwrap_or_else(|| {
-            Err(Error::Source(
-                "reading the skills failed unexpectedly; stderr says how".to_owned(),
-            ))
-        })
+        answer.unwrap_or_else(|| Err(Error::Source(FAILED.to_owned())))
     }
 }
 

@@ -71,7 +71,7 @@ const EMBEDDED_TTL_MS: u64 = 60 * 60 * 1000;
 /// Answers the requests of one session, or of all that share the library.
 #[derive(Clone)]
 pub(crate) struct Server {
-    library: Arc<Library>,
+    library: Library,
     options: Options,
     /// What the one client knows, where it can be told of changes.
     notices: Option<Arc<Notices>>,
@@ -90,9 +90,9 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Server {
-    pub(crate) fn new(library: impl Into<Arc<Library>>, options: Options) -> Self {
+    pub(crate) fn new(library: Library, options: Options) -> Self {
         Self {
-            library: library.into(),
+            library,
             options,
             notices: None,
         }

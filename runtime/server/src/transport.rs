@@ -183,6 +183,7 @@ impl Transport {
             return None;
         }
         if self.answer(&request, &id) {
+            tracing::debug!(%id, method = request.method(), "answered at the desk");
             self.answered += 1;
             return None;
         }

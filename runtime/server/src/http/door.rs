@@ -35,7 +35,7 @@ const LOGGED: usize = 64;
 /// Lets requests in and answers them.
 pub(super) struct Door {
     guard: Guard,
-    library: Arc<Library>,
+    library: Library,
     mcp: Protocol,
     bodies: body::Reader,
     turns: Arc<Semaphore>,
@@ -50,7 +50,7 @@ struct Asked {
 }
 
 impl Door {
-    pub(super) fn new(guard: Guard, library: Arc<Library>, mcp: Protocol, limits: Limits) -> Self {
+    pub(super) fn new(guard: Guard, library: Library, mcp: Protocol, limits: Limits) -> Self {
         Self {
             guard,
             library,

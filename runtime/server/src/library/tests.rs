@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Generation, Library, Refresh, Unavailable};
 use crate::testing::{Fake, folder, set, spec_folders};
@@ -43,10 +44,10 @@ fn calls_that_arrive_together_share_one_look_and_one_load() {
     on_runtime(async {
         let source = Fake::slow(spec_folders());
         source.close_gate();
-        let library = Arc::new(Library::new(source.clone()));
+        let library = Library::new(source.clone());
         let calls: Vec<_> = (0..20)
             .map(|_| {
-                let library = Arc::clone(&library);
+                let library = library.clone();
                 tokio::spawn(
                     async move { library.current().await.map(|generation| generation.len()) },
                 )
@@ -62,6 +63,26 @@ fn calls_that_arrive_together_share_one_look_and_one_load() {
         // One look for the first call, one that began after all the others.
         assert_eq!(source.loads(), 1);
         assert!(source.looks() <= 2, "{} looks", source.looks());
+    });
+}
+
+#[test]
+fn a_load_outlives_the_call_that_began_it() {
+    on_runtime(async {
+        let source = Fake::slow(spec_folders());
+        source.close_gate();
+        let library = Library::new(source.clone());
+        for _ in 0..5 {
+            tokio::select! {
+                biased;
+                _ = library.current() => panic!("the gate is closed"),
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+            }
+        }
+        assert_eq!(source.loads(), 1, "nobody begins another one meanwhile");
+        source.open_gate();
+        assert_eq!(current(&library).await.map(|skills| skills.len()), Ok(3));
+        assert_eq!(source.loads(), 1);
     });
 }
 
