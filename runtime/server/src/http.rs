@@ -13,6 +13,7 @@ mod door;
 
 mod body;
 mod guard;
+mod plain;
 mod probe;
 mod protocol;
 mod reply;

@@ -60,6 +60,8 @@ use offer::{Offer, Present};
 use reply::{Refusal, Reply};
 use tools::{Ask, Run, Tool};
 
+#[cfg(feature = "http")]
+pub(crate) use desk::Clerk;
 pub(crate) use desk::FrontDesk;
 pub use offer::Tools;
 pub use preview::Preview;

@@ -4,10 +4,10 @@
 //! stops reading while replies do not leave. What a request means is `mcp`'s business.
 
 mod counted;
-mod desk;
+pub(crate) mod desk;
 mod lines;
 pub(crate) mod message;
-mod outbox;
+pub(crate) mod outbox;
 mod scan;
 
 use std::io;
@@ -35,8 +35,8 @@ pub(crate) use outbox::Outbox;
 /// a task for each and grew to 1.3 GB on 15,466 calls with nobody reading.
 const IN_FLIGHT: usize = 32;
 
-/// Answers at the desk between two turns of everybody else: a client that
-/// floods us must not keep a signal waiting.
+/// Messages that are dealt with before everybody else has a turn: a client
+/// that floods us must not keep a signal waiting.
 const TURN: usize = 32;
 
 /// The server's side of the wire.
@@ -45,8 +45,8 @@ pub(crate) struct Transport {
     lines: Lines,
     outbox: Arc<Outbox>,
     desk: Box<dyn Desk>,
-    /// How many requests the desk has answered.
-    answered: usize,
+    /// Messages dealt with in this turn.
+    taken: usize,
     /// The era of the session, once it has one.
     era: Option<Era>,
     /// The client, where it was greeted at the desk.
@@ -85,7 +85,7 @@ impl Transport {
             lines: Lines::default(),
             outbox,
             desk,
-            answered: 0,
+            taken: 0,
             era: None,
             client: None,
             rmcp: Rmcp::Asleep,
@@ -117,14 +117,15 @@ impl Transport {
         loop {
             self.outbox.fewer_than(IN_FLIGHT).await;
             self.outbox.flushed().await;
-            if self.lines.has_more() && self.outbox.is_busy() || self.answered >= TURN {
-                self.answered = 0;
+            if self.lines.has_more() && self.outbox.is_busy() || self.taken >= TURN {
+                self.taken = 0;
                 // Lets handlers that are ready finish first, so that a burst of
                 // calls does not hold all its replies in memory at one time.
                 tokio::task::yield_now().await;
             }
             match self.next_incoming() {
                 Some(incoming) => {
+                    self.taken += 1;
                     if let Some(message) = self.admit(incoming) {
                         return Some(message);
                     }
@@ -184,7 +185,6 @@ impl Transport {
         }
         if self.answer(&request, &id) {
             tracing::debug!(%id, method = request.method(), "answered at the desk");
-            self.answered += 1;
             return None;
         }
         // A listener is answered when it hangs up, and must not keep calls waiting.

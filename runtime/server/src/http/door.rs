@@ -19,15 +19,12 @@ use super::body::{self, Fault};
 use super::guard::Guard;
 use super::protocol::Protocol;
 use super::reply::{self, Answer};
-use super::{Limits, probe};
+use super::{Limits, plain, probe};
 use crate::library::Library;
 use crate::transport::message::{self, Incoming, Refused, WireId};
 
 /// Where the protocol is spoken.
 pub(super) const PATH: &str = "/mcp";
-
-/// The header that names the method to those who do not read the message.
-const METHOD: &str = "mcp-method";
 
 /// Most characters of a path or method in the log. Ours are shorter.
 const LOGGED: usize = 64;
@@ -133,6 +130,9 @@ impl Door {
         match message::read(body.bytes.trim_ascii()) {
             Incoming::Request(request, named) => {
                 asked.method = Some(request.method().to_owned());
+                if let Some(answer) = self.mcp.answer(&head.headers, &request, &named) {
+                    return answer;
+                }
                 id = Some(named);
             }
             Incoming::Refused(refused) if refused.code == ErrorCode::INVALID_PARAMS => {
@@ -147,7 +147,7 @@ impl Door {
         // there, whatever its parameters.
         let unknown = head
             .headers
-            .get(METHOD)
+            .get(plain::METHOD)
             .is_some_and(|it| it == "initialize");
         let request = Request::from_parts(head, Full::new(body.bytes.clone()));
         let answer = self.mcp.handle(request).await;

@@ -1,27 +1,31 @@
 //! rmcp's side of the port: no sessions, and one JSON answer a request unless
 //! something is told before it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::Request;
+use hyper::header::HeaderMap;
+use hyper::{Request, StatusCode};
 use rmcp::ServerHandler;
+use rmcp::model::{ClientRequest, RequestId};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::body;
-use super::reply::Answer;
-use crate::mcp::Server;
+use super::plain;
+use super::reply::{self, Answer};
 #[cfg(feature = "conformance-fixtures")]
 use crate::mcp::fixtures::Fixtures;
+use crate::mcp::{Clerk, Server};
+use crate::transport::outbox::respond;
 
 type Service<H> = StreamableHttpService<H, NeverSessionManager>;
 
 /// Who answers messages.
 pub(super) enum Protocol {
-    /// The server.
-    Skills(Service<Server>),
+    /// The server, and who answers for it what takes no waiting.
+    Skills(Service<Server>, Mutex<Clerk>),
     /// The server with what the conformance suite asks for.
     #[cfg(feature = "conformance-fixtures")]
     Fixtures(Service<Fixtures>),
@@ -29,7 +33,7 @@ pub(super) enum Protocol {
 
 impl Protocol {
     pub(super) fn skills(server: Server) -> Self {
-        Self::Skills(service(server))
+        Self::Skills(service(server.clone()), Mutex::new(Clerk::new(server)))
     }
 
     #[cfg(feature = "conformance-fixtures")]
@@ -37,9 +41,29 @@ impl Protocol {
         Self::Fixtures(service(Fixtures::beside(server)))
     }
 
+    /// The answer to a request with nothing unusual about it, from what was
+    /// written when compiling; nothing where it is for [`Self::handle`].
+    pub(super) fn answer(
+        &self,
+        headers: &HeaderMap,
+        request: &ClientRequest,
+        id: &RequestId,
+    ) -> Option<Answer> {
+        let clerk = match self {
+            Self::Skills(_, clerk) => clerk,
+            #[cfg(feature = "conformance-fixtures")]
+            Self::Fixtures(_) => return None,
+        };
+        let era = plain::era(headers, request)?;
+        let mut clerk = clerk.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut response = Vec::new();
+        let answered = respond(id, &mut response, |into| clerk.answer(request, era, into));
+        answered.then(|| reply::json(StatusCode::OK, response))
+    }
+
     pub(super) async fn handle(&self, request: Request<Full<Bytes>>) -> Answer {
         match self {
-            Self::Skills(service) => service.handle(request).await,
+            Self::Skills(service, _) => service.handle(request).await,
             #[cfg(feature = "conformance-fixtures")]
             Self::Fixtures(service) => service.handle(request).await,
         }

@@ -16,7 +16,7 @@ use crate::transport::message::Refused;
 pub(super) type Answer = Response<BoxBody<Bytes, Infallible>>;
 
 /// JSON, given as text.
-pub(super) fn json(status: StatusCode, text: String) -> Answer {
+pub(super) fn json(status: StatusCode, text: impl Into<Bytes>) -> Answer {
     with_type(status, "application/json", text)
 }
 
@@ -82,8 +82,8 @@ pub(super) fn with(mut answer: Answer, name: HeaderName, value: &'static str) ->
     answer
 }
 
-fn with_type(status: StatusCode, kind: &'static str, text: String) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(text)).boxed());
+fn with_type(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(text.into()).boxed());
     *answer.status_mut() = status;
     with(answer, CONTENT_TYPE, kind)
 }

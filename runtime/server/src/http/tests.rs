@@ -6,5 +6,6 @@ mod answers;
 mod fixtures;
 mod kit;
 mod limits;
+mod plain;
 mod stopping;
 mod strangers;

@@ -17,21 +17,33 @@ use crate::transport::{Desk, Era, Outbox};
 use prepared::Head;
 
 /// Answers for the server what takes no waiting.
-pub(crate) struct FrontDesk {
+pub(crate) struct Clerk {
     server: Server,
-    outbox: Arc<Outbox>,
     /// The tools as JSON, and the skills that they were described over.
     tools: Option<(Arc<Generation>, String)>,
 }
 
-impl FrontDesk {
-    /// One that sends what clients should hear through `outbox`.
-    pub(crate) fn new(server: Server, outbox: Arc<Outbox>) -> Self {
+/// The clerk of a session, who greets its client and may tell it things.
+pub(crate) struct FrontDesk {
+    clerk: Clerk,
+    outbox: Arc<Outbox>,
+}
+
+impl Clerk {
+    pub(crate) fn new(server: Server) -> Self {
         Self {
             server,
-            outbox,
             tools: None,
         }
+    }
+
+    /// Adds the result of this request, as JSON. False where it needs waiting
+    /// or has a fault; what was added is then worth nothing.
+    pub(crate) fn answer(&mut self, request: &ClientRequest, era: Era, into: &mut Vec<u8>) -> bool {
+        // A fault here must not end the session; rmcp's handler meets it again
+        // and tells the client.
+        catch_unwind(AssertUnwindSafe(|| self.write(request, era, into)))
+            .is_ok_and(|written| written.is_some())
     }
 
     fn write(&mut self, request: &ClientRequest, era: Era, into: &mut Vec<u8>) -> Option<()> {
@@ -104,12 +116,19 @@ impl FrontDesk {
     }
 }
 
+impl FrontDesk {
+    /// One that sends what the client should hear through `outbox`.
+    pub(crate) fn new(server: Server, outbox: Arc<Outbox>) -> Self {
+        Self {
+            clerk: Clerk::new(server),
+            outbox,
+        }
+    }
+}
+
 impl Desk for FrontDesk {
     fn answer(&mut self, request: &ClientRequest, era: Era, into: &mut Vec<u8>) -> bool {
-        // A fault here must not end the session; rmcp's handler meets it again
-        // and tells the client.
-        catch_unwind(AssertUnwindSafe(|| self.write(request, era, into)))
-            .is_ok_and(|written| written.is_some())
+        self.clerk.answer(request, era, into)
     }
 
     fn greet(
@@ -117,9 +136,10 @@ impl Desk for FrontDesk {
         client: &InitializeRequestParams,
         into: &mut Vec<u8>,
     ) -> Option<ProtocolVersion> {
+        let server = &self.clerk.server;
         catch_unwind(AssertUnwindSafe(|| {
-            self.server.library.at_once();
-            let greeting = self.server.negotiate_initialize(client).ok()?;
+            server.library.at_once();
+            let greeting = server.negotiate_initialize(client).ok()?;
             serde_json::to_writer(into, &greeting).ok()?;
             Some(greeting.protocol_version)
         }))
@@ -127,6 +147,6 @@ impl Desk for FrontDesk {
     }
 
     fn greeted(&mut self) {
-        self.server.tell_changes(&self.outbox);
+        self.clerk.server.tell_changes(&self.outbox);
     }
 }

@@ -120,14 +120,11 @@ impl Outbox {
     /// result. Where it says false, nothing is sent.
     pub(crate) fn answer(&self, id: &RequestId, write: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
         let sent = self.append(|into| {
-            into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-            serde_json::to_writer(&mut *into, id)?;
-            into.extend_from_slice(br#","result":"#);
-            if !write(into) {
-                return Err(io::ErrorKind::Unsupported.into());
+            if respond(id, into, write) {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::Unsupported.into())
             }
-            into.push(b'}');
-            Ok(())
         });
         match sent {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
@@ -253,6 +250,23 @@ impl Outbox {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Adds the response to a request, with what `write` adds as its result; where
+/// that says false, so does this, and what was added is worth nothing.
+pub(crate) fn respond(
+    id: &RequestId,
+    into: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> bool,
+) -> bool {
+    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    if serde_json::to_writer(&mut *into, id).is_err() {
+        return false;
+    }
+    into.extend_from_slice(br#","result":"#);
+    let written = write(into);
+    into.push(b'}');
+    written
 }
 
 /// A handler that runs.
