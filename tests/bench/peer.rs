@@ -6,6 +6,7 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+#[expect(dead_code, reason = "what else it can is for another bench")]
 #[path = "kit/client.rs"]
 mod client;
 #[path = "kit/generate.rs"]
