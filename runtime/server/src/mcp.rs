@@ -34,8 +34,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation,
     InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
@@ -263,15 +263,6 @@ impl Server {
         ask(&asked).unwrap_or_else(Reply::from)
     }
 
-    /// The answer as the protocol has it.
-    fn tool_result(reply: Reply, era: Era) -> CallToolResult {
-        let mut result = reply.into_result();
-        if era == Era::Stateless {
-            reply::sign(&mut result, Self::identity());
-        }
-        result
-    }
-
     fn discovered(&self) -> DiscoverResult {
         let (ttl_ms, scope) = self.caching();
         let versions = self.supported_protocol_versions().into_owned();
@@ -365,7 +356,7 @@ impl ServerHandler for Server {
         let reply = self
             .run(tool, &request.arguments.unwrap_or_default())
             .await?;
-        Ok(Self::tool_result(reply, era(&context)).into())
+        Ok(reply.into_result(era(&context), Self::identity()).into())
     }
 
     async fn list_skills(

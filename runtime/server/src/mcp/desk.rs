@@ -5,22 +5,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rmcp::ServerHandler as _;
-use rmcp::model::{
-    CallToolRequestParams, ClientRequest, InitializeRequestParams, ProtocolVersion, ServerResult,
-};
+use rmcp::model::{CallToolRequestParams, ClientRequest, InitializeRequestParams, ProtocolVersion};
 
 use super::tools::{self, Run};
 use super::{Server, prepared};
 use crate::changes::List;
-use crate::library::Generation;
 use crate::transport::{Desk, Era, Outbox};
 use prepared::Head;
 
 /// Answers for the server what takes no waiting.
 pub(crate) struct Clerk {
     server: Server,
-    /// The tools as JSON, and the skills that they were described over.
-    tools: Option<(Arc<Generation>, String)>,
+    /// The tools as JSON, and the content address of the skills that they were
+    /// described over; those themselves are not to be kept for it.
+    tools: Option<([u8; 32], String)>,
 }
 
 /// The clerk of a session, who greets its client and may tell it things.
@@ -90,9 +88,9 @@ impl Clerk {
     fn tools(&mut self) -> Option<&str> {
         let skills = self.server.library.at_once()?;
         let known = self.tools.as_ref();
-        if known.is_none_or(|(over, _)| !Arc::ptr_eq(over, &skills)) {
+        if known.is_none_or(|(over, _)| *over != skills.content_address()) {
             let tools = serde_json::to_string(&self.server.tools(Some(&skills))).ok()?;
-            self.tools = Some((Arc::clone(&skills), tools));
+            self.tools = Some((skills.content_address(), tools));
         }
         self.server.seen(List::Tools, Some(skills));
         self.tools.as_ref().map(|(_, tools)| tools.as_str())
@@ -108,11 +106,7 @@ impl Clerk {
         let none = rmcp::model::JsonObject::new();
         let arguments = params.arguments.as_ref().unwrap_or(&none);
         let reply = server.asked(ask, &skills, arguments);
-        let mut result = ServerResult::CallToolResult(Server::tool_result(reply, era));
-        if era == Era::Handshake {
-            result.strip_result_type_for_legacy_peer();
-        }
-        serde_json::to_writer(into, &result).ok()
+        reply.write(era, Server::identity(), into)
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     if let Some(from) = from {
         answer["resolved_from"] = json!(from.path);
     }
-    Ok(Reply::json(answer))
+    Ok(Reply::json(&answer))
 }
 
 /// By path, and by name for those who have only loaded it by that.

@@ -69,7 +69,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     if route.ranker != "keywords" {
         answer["routing"] = routing(&route);
     }
-    Ok(Reply::json(answer))
+    Ok(Reply::json(&answer))
 }
 
 /// How the request was understood, and what `bm25f/1` decided by.

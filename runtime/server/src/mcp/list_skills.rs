@@ -53,7 +53,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     if inside.is_empty() && !branch.is_empty() {
         return Err(Refusal::NoTree(shortened(typed)));
     }
-    Ok(Reply::json(json!({ "tree": tree(branch, &inside)? })))
+    Ok(Reply::json(&json!({ "tree": tree(branch, &inside)? })))
 }
 
 /// The one skill above all others, or a node of no skill where there are several.

@@ -25,14 +25,14 @@ pub(crate) async fn run(library: &Library, arguments: &Arguments<'_>) -> Result<
     arguments.only(&[])?;
     let mode = library.mode();
     Ok(match library.refresh().await {
-        Refresh::Done(skills) => Reply::json(json!({
+        Refresh::Done(skills) => Reply::json(&json!({
             "success": true,
             "mode": mode.as_str(),
             "skills_reindexed": skills,
             "message": message(mode, library),
         })),
-        Refresh::Busy => Reply::json(failed(mode, "Another refresh is under way.")),
-        Refresh::Failed(reason) => Reply::json(failed(mode, &reason)).failing(),
+        Refresh::Busy => Reply::json(&failed(mode, "Another refresh is under way.")),
+        Refresh::Failed(reason) => Reply::json(&failed(mode, &reason)).failing(),
     })
 }
 

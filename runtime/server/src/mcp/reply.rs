@@ -1,8 +1,14 @@
 //! What a tool answers, and what it refuses with: one variant per line of the
 //! specs' error tables, turned into wire JSON here and nowhere else.
 
+use std::collections::BTreeMap;
+
 use rmcp::model::{CallToolResult, ContentBlock, Implementation};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::transport::Era;
 
 /// The member of `_meta` that 2026-07-28 wants in results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
@@ -23,8 +29,29 @@ pub(crate) const REFUSED: &str = r#"{
 #[derive(Debug)]
 pub(crate) struct Reply {
     text: String,
-    structured: Value,
+    /// A JSON object, as it goes over the wire.
+    structured: Box<RawValue>,
     is_error: bool,
+}
+
+/// An answer as the protocol has it, its members in rmcp's order.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Called<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_type: Option<&'static str>,
+    content: [Content<'a>; 1],
+    structured_content: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<BTreeMap<&'static str, Implementation>>,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    r#type: &'static str,
+    text: &'a str,
 }
 
 /// Why a call cannot be answered as it stands. The client sees the text.
@@ -85,19 +112,20 @@ struct Hint(Option<&'static str>, &'static str);
 
 impl Reply {
     /// An answer in JSON, as text and as structured content.
-    pub(crate) fn json(structured: Value) -> Self {
+    pub(crate) fn json(structured: &impl Serialize) -> Self {
+        let structured = raw(structured);
         Self {
-            text: structured.to_string(),
+            text: structured.get().to_owned(),
             structured,
             is_error: false,
         }
     }
 
     /// An answer with a text of its own.
-    pub(crate) fn text(text: String, structured: Value) -> Self {
+    pub(crate) fn text(text: String, structured: &impl Serialize) -> Self {
         Self {
             text,
-            structured,
+            structured: raw(structured),
             is_error: false,
         }
     }
@@ -110,13 +138,48 @@ impl Reply {
         }
     }
 
-    pub(crate) fn into_result(self) -> CallToolResult {
+    /// The answer for rmcp to send to a client of this era, signed where it
+    /// wants to know who answers.
+    pub(crate) fn into_result(self, era: Era, identity: Implementation) -> CallToolResult {
         let mut result = CallToolResult::default();
         result.content = vec![ContentBlock::text(self.text)];
-        result.structured_content = Some(self.structured);
+        result.structured_content = serde_json::from_str(self.structured.get()).ok();
         result.is_error = self.is_error.then_some(true);
+        if era == Era::Stateless
+            && let Ok(identity) = serde_json::to_value(identity)
+        {
+            let meta = result.meta.get_or_insert_default();
+            meta.insert(SERVER_INFO.to_owned(), identity);
+        }
         result
     }
+
+    /// Adds the same as it goes over the wire.
+    pub(crate) fn write(
+        &self,
+        era: Era,
+        identity: Implementation,
+        into: &mut Vec<u8>,
+    ) -> Option<()> {
+        let newer = era == Era::Stateless;
+        let called = Called {
+            result_type: newer.then_some("complete"),
+            content: [Content {
+                r#type: "text",
+                text: &self.text,
+            }],
+            structured_content: &self.structured,
+            is_error: self.is_error.then_some(true),
+            meta: newer.then(|| BTreeMap::from([(SERVER_INFO, identity)])),
+        };
+        serde_json::to_writer(into, &called).ok()
+    }
+}
+
+/// Data of an answer as JSON. Written at once: built as a tree first, a list of
+/// ten thousand skills takes ten times as long.
+fn raw(data: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(data).expect("keys are strings, and memory takes what is written")
 }
 
 impl Refusal {
@@ -155,7 +218,7 @@ impl From<Refusal> for Reply {
             }
             _ => {}
         }
-        Self::json(structured).failing()
+        Self::json(&structured).failing()
     }
 }
 
@@ -174,16 +237,6 @@ impl std::fmt::Display for Hint {
             Some(tool) => write!(f, "; `{tool}` {}", self.1),
             None => Ok(()),
         }
-    }
-}
-
-/// Says in the result which server answered.
-pub(crate) fn sign(result: &mut CallToolResult, identity: Implementation) {
-    if let Ok(identity) = serde_json::to_value(identity) {
-        result
-            .meta
-            .get_or_insert_default()
-            .insert(SERVER_INFO.to_owned(), identity);
     }
 }
 

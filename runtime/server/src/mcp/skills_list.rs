@@ -2,7 +2,9 @@
 //! text, with metadata and on demand the body. Also what spec 4's two tools
 //! say about a skill.
 
-use serde_json::{Value, json};
+use std::borrow::Cow;
+
+use serde::Serialize;
 use skillbundle_format::Skill;
 
 use super::Asked;
@@ -41,25 +43,22 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let typed = arguments.optional_text("query")?.unwrap_or_default().trim();
     let with_body = arguments.flag("includeBody")?;
     let wanted = typed.to_lowercase();
+    let most = asked.options.list_bytes();
     let (mut skills, mut lines) = (Vec::new(), String::new());
     for skill in asked.generation.catalog()?.skills() {
         let skill = skill?;
         if mentions(&skill, &wanted) {
-            let mut entry = entry(&skill);
-            if with_body {
-                entry["body"] = json!(skill.body()?);
+            skills.push(Entry {
+                body: with_body.then(|| skill.body()).transpose()?,
+                ..Entry::of(&skill)
+            });
+            if lines.len() < most {
+                add_line(&mut lines, skill.callable_name()?, &skill.headline(), most);
             }
-            skills.push(entry);
-            add_line(
-                &mut lines,
-                skill.callable_name()?,
-                &skill.headline(),
-                asked.options.list_bytes(),
-            );
         }
     }
     let text = format!("{}{lines}", counted(skills.len(), typed));
-    Ok(Reply::text(text, json!({ "skills": skills })))
+    Ok(Reply::text(text, &Entries { skills }))
 }
 
 fn mentions(skill: &Skill<'_>, wanted: &str) -> bool {
@@ -70,18 +69,44 @@ fn mentions(skill: &Skill<'_>, wanted: &str) -> bool {
             .any(|text| text.to_lowercase().contains(wanted))
 }
 
+#[derive(Serialize)]
+struct Entries<'a> {
+    skills: Vec<Entry<'a>>,
+}
+
 /// What spec 4 says about a skill: places are relative to the skill's root.
-pub(crate) fn entry(skill: &Skill<'_>) -> Value {
-    let directory = skill
-        .file_path
-        .rsplit_once('/')
-        .map_or(".", |(directory, _)| directory);
-    json!({
-        "installName": skill.install_name(),
-        "meta": { "name": skill.name, "description": skill.description },
-        "skillPath": directory,
-        "skillFile": skill.file_path,
-    })
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Entry<'a> {
+    install_name: &'a str,
+    meta: Meta<'a>,
+    skill_path: &'a str,
+    skill_file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize)]
+struct Meta<'a> {
+    name: &'a str,
+    description: &'a str,
+}
+
+impl<'a> Entry<'a> {
+    /// The skill without its body.
+    pub(crate) fn of(skill: &Skill<'a>) -> Self {
+        let directory = skill.file_path.rsplit_once('/');
+        Self {
+            install_name: skill.install_name(),
+            meta: Meta {
+                name: skill.name,
+                description: skill.description,
+            },
+            skill_path: directory.map_or(".", |(directory, _)| directory),
+            skill_file: skill.file_path,
+            body: None,
+        }
+    }
 }
 
 /// `1 skill`, `3 skills match "pdf"`.

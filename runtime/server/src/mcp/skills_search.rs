@@ -9,7 +9,7 @@ use skillbundle_format::{Dialect, Hit, Hits, Matched, Search};
 use super::Asked;
 use super::cursor::Pages;
 use super::reply::{Refusal, Reply, shortened};
-use super::skills_list::{add_line, counted, entry};
+use super::skills_list::{Entry, add_line, counted};
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -69,7 +69,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
         text.push_str(&next);
         answer["nextCursor"] = json!(next);
     }
-    Ok(Reply::text(text, answer))
+    Ok(Reply::text(text, &answer))
 }
 
 /// What is asked for, and the pages that its answer has.
@@ -106,7 +106,7 @@ fn filters<'a>(search: &Search<'a>) -> [(&'static str, &'a str); 3] {
 
 /// What spec 4 says about a hit.
 fn result(hit: &Hit<'_>) -> Value {
-    let mut result = entry(&hit.skill);
+    let mut result = json!(Entry::of(&hit.skill));
     result["score"] = hit.score.to_json();
     result["excerpt"] = json!(hit.excerpt);
     result
