@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use rmcp::model::{CallToolResult, ContentBlock, Implementation};
 use serde::Serialize;
-use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 use crate::transport::Era;
 
@@ -29,29 +28,19 @@ pub(crate) const REFUSED: &str = r#"{
 #[derive(Debug)]
 pub(crate) struct Reply {
     text: String,
-    /// A JSON object, as it goes over the wire.
-    structured: Box<RawValue>,
+    data: Data,
     is_error: bool,
 }
 
-/// An answer as the protocol has it, its members in rmcp's order.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Called<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result_type: Option<&'static str>,
-    content: [Content<'a>; 1],
-    structured_content: &'a RawValue,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    is_error: Option<bool>,
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<BTreeMap<&'static str, Implementation>>,
-}
-
-#[derive(Serialize)]
-struct Content<'a> {
-    r#type: &'static str,
-    text: &'a str,
+/// The structured content of an answer, a JSON object.
+#[derive(Debug)]
+enum Data {
+    /// The text is the data.
+    Text,
+    Tree(Value),
+    /// As JSON already: a tree of a long list takes longer to build and to
+    /// take down than all else together.
+    Written(String),
 }
 
 /// Why a call cannot be answered as it stands. The client sees the text.
@@ -112,20 +101,29 @@ struct Hint(Option<&'static str>, &'static str);
 
 impl Reply {
     /// An answer in JSON, as text and as structured content.
-    pub(crate) fn json(structured: &impl Serialize) -> Self {
-        let structured = raw(structured);
+    pub(crate) fn json(data: &Value) -> Self {
         Self {
-            text: structured.get().to_owned(),
-            structured,
+            text: data.to_string(),
+            data: Data::Text,
             is_error: false,
         }
     }
 
     /// An answer with a text of its own.
-    pub(crate) fn text(text: String, structured: &impl Serialize) -> Self {
+    pub(crate) fn text(text: String, data: Value) -> Self {
         Self {
             text,
-            structured: raw(structured),
+            data: Data::Tree(data),
+            is_error: false,
+        }
+    }
+
+    /// The same with data that may be long.
+    pub(crate) fn list(text: String, data: &impl Serialize) -> Self {
+        let data = serde_json::to_string(data);
+        Self {
+            text,
+            data: Data::Written(data.expect("keys are strings, and memory takes what is written")),
             is_error: false,
         }
     }
@@ -142,8 +140,12 @@ impl Reply {
     /// wants to know who answers.
     pub(crate) fn into_result(self, era: Era, identity: Implementation) -> CallToolResult {
         let mut result = CallToolResult::default();
+        result.structured_content = match self.data {
+            Data::Text => serde_json::from_str(&self.text).ok(),
+            Data::Tree(data) => Some(data),
+            Data::Written(data) => serde_json::from_str(&data).ok(),
+        };
         result.content = vec![ContentBlock::text(self.text)];
-        result.structured_content = serde_json::from_str(self.structured.get()).ok();
         result.is_error = self.is_error.then_some(true);
         if era == Era::Stateless
             && let Ok(identity) = serde_json::to_value(identity)
@@ -154,7 +156,7 @@ impl Reply {
         result
     }
 
-    /// Adds the same as it goes over the wire.
+    /// Adds the same as it goes over the wire, its members in rmcp's order.
     pub(crate) fn write(
         &self,
         era: Era,
@@ -162,24 +164,29 @@ impl Reply {
         into: &mut Vec<u8>,
     ) -> Option<()> {
         let newer = era == Era::Stateless;
-        let called = Called {
-            result_type: newer.then_some("complete"),
-            content: [Content {
-                r#type: "text",
-                text: &self.text,
-            }],
-            structured_content: &self.structured,
-            is_error: self.is_error.then_some(true),
-            meta: newer.then(|| BTreeMap::from([(SERVER_INFO, identity)])),
-        };
-        serde_json::to_writer(into, &called).ok()
+        into.push(b'{');
+        if newer {
+            into.extend_from_slice(br#""resultType":"complete","#);
+        }
+        into.extend_from_slice(br#""content":[{"type":"text","text":"#);
+        serde_json::to_writer(&mut *into, &self.text).ok()?;
+        into.extend_from_slice(br#"}],"structuredContent":"#);
+        match &self.data {
+            Data::Text => into.extend_from_slice(self.text.as_bytes()),
+            Data::Tree(data) => serde_json::to_writer(&mut *into, data).ok()?,
+            Data::Written(data) => into.extend_from_slice(data.as_bytes()),
+        }
+        if self.is_error {
+            into.extend_from_slice(br#","isError":true"#);
+        }
+        if newer {
+            into.extend_from_slice(br#","_meta":"#);
+            let signature = BTreeMap::from([(SERVER_INFO, identity)]);
+            serde_json::to_writer(&mut *into, &signature).ok()?;
+        }
+        into.push(b'}');
+        Some(())
     }
-}
-
-/// Data of an answer as JSON. Written at once: built as a tree first, a list of
-/// ten thousand skills takes ten times as long.
-fn raw(data: &impl Serialize) -> Box<RawValue> {
-    to_raw_value(data).expect("keys are strings, and memory takes what is written")
 }
 
 impl Refusal {

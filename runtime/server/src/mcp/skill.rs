@@ -89,7 +89,7 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<Reply, Error> {
     });
     // Some hosts show the model this and not the text. Moved here, since the macro would copy it.
     structured["content"] = content.into();
-    Ok(Reply::text(text, &structured))
+    Ok(Reply::text(text, structured))
 }
 
 /// What its file names are relative to, if it has files.
@@ -166,7 +166,7 @@ fn not_found(name: &str, catalog: Catalog<'_>, asked: &Asked<'_>) -> Result<Repl
         "code": "skill_not_found",
         "did_you_mean": alike(&name.to_lowercase(), catalog)?,
     });
-    Ok(Reply::text(text, &structured).failing())
+    Ok(Reply::text(text, structured).failing())
 }
 
 /// Names that are at most two letters away from the one that was asked for,

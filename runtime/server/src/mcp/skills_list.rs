@@ -58,7 +58,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
         }
     }
     let text = format!("{}{lines}", counted(skills.len(), typed));
-    Ok(Reply::text(text, &Entries { skills }))
+    Ok(Reply::list(text, &Entries { skills }))
 }
 
 fn mentions(skill: &Skill<'_>, wanted: &str) -> bool {

@@ -69,7 +69,7 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
         text.push_str(&next);
         answer["nextCursor"] = json!(next);
     }
-    Ok(Reply::text(text, &answer))
+    Ok(Reply::text(text, answer))
 }
 
 /// What is asked for, and the pages that its answer has.
