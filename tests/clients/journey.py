@@ -11,6 +11,8 @@ import os
 import pathlib
 import sys
 
+from mcp.shared.exceptions import MCPError
+
 FACTS = json.loads((pathlib.Path(__file__).parent / "journey.json").read_text())
 SKILLS = pathlib.Path(os.environ.get("SKILLS", "skills"))
 
@@ -121,6 +123,18 @@ async def prompts(ask):
 def plain(model):
     """A result of the library as it is on the wire."""
     return model.model_dump(by_alias=True, mode="json", exclude_unset=True)
+
+
+def asker(methods):
+    """Asks by these methods; both Python clients raise the error of the SDK."""
+
+    async def ask(method, params):
+        try:
+            return plain(await methods[method](params))
+        except MCPError as error:
+            raise Refused(error.error.code) from error
+
+    return ask
 
 
 def innermost(error):

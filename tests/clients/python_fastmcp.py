@@ -7,13 +7,12 @@ import fastmcp
 import mcp_types as types
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from fastmcp.skills.client import SkillsClientExtension
-from mcp.shared.exceptions import MCPError
 
-from journey import FACTS, Refused, check, file_of, main, plain, walk
+from journey import FACTS, asker, check, file_of, main, plain, walk
 
 
 def sender(client):
-    methods = {
+    return asker({
         "tools/list": lambda p: client.list_tools_mcp(),
         "tools/call": lambda p: client.call_tool_mcp(p["name"], p["arguments"]),
         "resources/list": lambda p: client.list_resources_mcp(),
@@ -23,15 +22,7 @@ def sender(client):
         "completion/complete": lambda p: client.complete_mcp(
             types.ResourceTemplateReference(uri=p["ref"]["uri"]), p["argument"]
         ),
-    }
-
-    async def ask(method, params):
-        try:
-            return plain(await methods[method](params))
-        except MCPError as error:
-            raise Refused(error.error.code) from error
-
-    return ask
+    })
 
 
 async def skills(client):

@@ -3,13 +3,12 @@
 import mcp_types as types
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp.shared.exceptions import MCPError
 
-from journey import Refused, check, main, plain, walk
+from journey import asker, check, main, walk
 
 
 def sender(client):
-    methods = {
+    return asker({
         "tools/list": lambda p: client.list_tools(),
         "tools/call": lambda p: client.call_tool(p["name"], p["arguments"]),
         "resources/list": lambda p: client.list_resources(),
@@ -19,15 +18,7 @@ def sender(client):
         "completion/complete": lambda p: client.complete(
             types.ResourceTemplateReference(uri=p["ref"]["uri"]), p["argument"]
         ),
-    }
-
-    async def ask(method, params):
-        try:
-            return plain(await methods[method](params))
-        except MCPError as error:
-            raise Refused(error.error.code) from error
-
-    return ask
+    })
 
 
 async def journey(era, target):

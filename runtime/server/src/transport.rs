@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, InitializeRequestParams, JsonRpcMessage, RequestId,
-    ServerResult,
+    CancelledNotification, ClientJsonRpcMessage, ClientRequest, InitializeRequestParams,
+    JsonRpcMessage, RequestId, ServerResult,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use tokio::sync::watch;
@@ -162,9 +162,9 @@ impl Transport {
                     // rmcp answers nothing for it from here on.
                     self.outbox.forget(id);
                 }
+                let notice = CancelledNotification::new(params);
                 let serving = self.rmcp == Rmcp::Serving;
-                serving
-                    .then(|| ClientJsonRpcMessage::notification(Notice::Cancelled(params).into()))
+                serving.then(|| ClientJsonRpcMessage::notification(notice.into()))
             }
             Incoming::Ignored => None,
             Incoming::Refused(refused) => {

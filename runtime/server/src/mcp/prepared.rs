@@ -5,12 +5,11 @@
 //! The members stand in the order in which rmcp writes them, so that a client
 //! cannot tell who answered.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rmcp::model::PaginatedRequestParams;
 use serde::Serialize;
 
 use super::listing::Caching;
+use super::resources::Content;
 use super::{extension, resources};
 use crate::library::Generation;
 
@@ -102,13 +101,7 @@ pub(crate) fn contents(
         uri: &'a str,
         mime_type: &'a str,
         #[serde(flatten)]
-        bytes: Bytes<'a>,
-    }
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    enum Bytes<'a> {
-        Text(&'a str),
-        Blob(String),
+        content: Content<'a>,
     }
     let published = resources::published(generation).ok()?;
     let file = published.resource(uri).ok()??;
@@ -116,10 +109,7 @@ pub(crate) fn contents(
     let contents = Contents {
         uri,
         mime_type: file.mime,
-        bytes: match std::str::from_utf8(&bytes) {
-            Ok(text) if file.is_text => Bytes::Text(text),
-            _ => Bytes::Blob(STANDARD.encode(&bytes)),
-        },
+        content: Content::of(&file, &bytes),
     };
     Head::new(caching, None).write(into, "contents", |into| {
         serde_json::to_writer(into, &[contents]).ok()

@@ -10,6 +10,7 @@ use rmcp::model::{
     CompletionInfo, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
     ReadResourceResult, ResourceContents, ResourceTemplate,
 };
+use serde::Serialize;
 use skillbundle_format::{Published, PublishedSkill, Resource};
 
 use super::listing::{Caching, Listing, no_resource, unreadable};
@@ -93,17 +94,31 @@ pub(crate) fn read(
         return Err(missing(&published, uri)?);
     };
     let bytes = file.bytes().map_err(unreadable)?;
-    let text = file
-        .is_text
-        .then(|| std::str::from_utf8(&bytes).ok())
-        .flatten();
-    let contents = match text {
-        Some(text) => ResourceContents::text(text, uri),
-        None => ResourceContents::blob(STANDARD.encode(&bytes), uri),
+    let contents = match Content::of(&file, &bytes) {
+        Content::Text(text) => ResourceContents::text(text, uri),
+        Content::Blob(blob) => ResourceContents::blob(blob, uri),
     };
     let mut result = ReadResourceResult::new(vec![contents.with_mime_type(file.mime)]);
     (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
     Ok(result)
+}
+
+/// What a file goes out as: text where no byte of it changes by that.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Content<'a> {
+    Text(&'a str),
+    /// In base64.
+    Blob(String),
+}
+
+impl<'a> Content<'a> {
+    pub(crate) fn of(file: &Resource<'_>, bytes: &'a [u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if file.is_text => Self::Text(text),
+            _ => Self::Blob(STANDARD.encode(bytes)),
+        }
+    }
 }
 
 fn missing(published: &Published<'_>, uri: &str) -> Result<ErrorData, ErrorData> {

@@ -6,12 +6,11 @@
 use std::fmt::Display;
 
 use rmcp::model::{
-    CallToolRequestMethod, CallToolRequestParams, CancelledNotification,
-    CancelledNotificationParam, ClientNotification, ClientRequest, CompleteRequestMethod,
-    CompleteRequestParams, CustomRequest, DiscoverRequest, DiscoverRequestParams, ErrorCode,
-    Extensions, GetMeta, GetPromptRequestMethod, GetPromptRequestParams, GetSkillRequestMethod,
-    GetSkillRequestParams, InitializeRequestParams, InitializeResultMethod,
-    InitializedNotification, ListPromptsRequestMethod, ListResourceTemplatesRequestMethod,
+    CallToolRequestMethod, CallToolRequestParams, CancelledNotificationParam, ClientRequest,
+    CompleteRequestMethod, CompleteRequestParams, CustomRequest, DiscoverRequest,
+    DiscoverRequestParams, ErrorCode, Extensions, GetMeta, GetPromptRequestMethod,
+    GetPromptRequestParams, GetSkillRequestMethod, GetSkillRequestParams, InitializeRequestParams,
+    InitializeResultMethod, ListPromptsRequestMethod, ListResourceTemplatesRequestMethod,
     ListResourcesRequestMethod, ListSkillsRequestMethod, ListToolsRequestMethod,
     PaginatedRequestParams, PingRequest, ProtocolVersion, ReadResourceDirectoryRequestMethod,
     ReadResourceDirectoryRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
@@ -135,15 +134,6 @@ impl Refused {
             id: WireId::of(id),
             code: ErrorCode::INVALID_REQUEST,
             message,
-        }
-    }
-}
-
-impl From<Notice> for ClientNotification {
-    fn from(notice: Notice) -> Self {
-        match notice {
-            Notice::Initialized => InitializedNotification::default().into(),
-            Notice::Cancelled(params) => CancelledNotification::new(params).into(),
         }
     }
 }

@@ -119,18 +119,17 @@ impl Outbox {
     /// Answers a request that nobody has noted, with what `write` adds as its
     /// result. Where it says false, nothing is sent.
     pub(crate) fn answer(&self, id: &RequestId, write: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+        let mut answered = true;
         let sent = self.append(|into| {
-            if respond(id, into, write) {
-                Ok(())
-            } else {
-                Err(io::ErrorKind::Unsupported.into())
-            }
+            answered = respond(id, into, write);
+            let declined = || io::Error::other("not for the desk");
+            answered.then_some(()).ok_or_else(declined)
         });
-        match sent {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
+        if let (true, Err(error)) = (answered, sent) {
             // Nobody reads any more, which the session sees for itself.
-            _ => true,
+            tracing::debug!("cannot answer: {error}");
         }
+        answered
     }
 
     /// Tells the client something that it has not asked for.
