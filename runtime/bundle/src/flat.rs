@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use crate::error::{Error, corrupt};
 
-/// Tables begin and end on this boundary, so that they can follow one another.
-const ALIGN: usize = 16;
+/// Tables begin and end on this boundary, so that they can follow one another:
+/// a cache line.
+const ALIGN: usize = 64;
 
 /// How a kind of table begins: what it is, in which layout.
 pub(crate) type Magic = [u8; 4];
@@ -59,6 +60,14 @@ impl TableWriter {
         self.bytes.extend(bytes);
     }
 
+    /// Appends small arrays, whose beginnings are where those of cache lines
+    /// are, if the table begins at one and their length is a part of a line or
+    /// whole lines.
+    pub(crate) fn put_arrays<const N: usize>(&mut self, arrays: &[[u8; N]]) {
+        self.bytes.resize(lined(self.bytes.len(), N), 0);
+        self.bytes.extend(arrays.as_flattened());
+    }
+
     /// The finished table, its length filled in.
     pub(crate) fn finish(mut self) -> Result<Vec<u8>, Error> {
         self.bytes
@@ -76,8 +85,14 @@ impl TableWriter {
     }
 }
 
+/// Where arrays of so many bytes begin behind so many bytes.
+fn lined(len: usize, array: usize) -> usize {
+    len.next_multiple_of(array.clamp(1, ALIGN))
+}
+
 /// Cuts a table into its arrays, in the order they were put.
 pub(crate) struct TableReader<'a> {
+    len: usize,
     rest: &'a [u8],
     what: &'static str,
 }
@@ -85,7 +100,11 @@ pub(crate) struct TableReader<'a> {
 impl<'a> TableReader<'a> {
     /// Checks magic and length. The bytes must be the table and nothing more.
     pub(crate) fn new(bytes: &'a [u8], magic: Magic, what: &'static str) -> Result<Self, Error> {
-        let mut reader = Self { rest: bytes, what };
+        let mut reader = Self {
+            len: bytes.len(),
+            rest: bytes,
+            what,
+        };
         let found = reader.bytes(magic.len())?;
         let len = reader.number()?;
         if found == magic && len == bytes.len() {
@@ -121,6 +140,18 @@ impl<'a> TableReader<'a> {
         let (bytes, rest) = self.rest.split_at_checked(len).ok_or(corrupt(self.what))?;
         self.rest = rest;
         Ok(bytes)
+    }
+
+    /// The next `count` small arrays, put by [`TableWriter::put_arrays`].
+    pub(crate) fn arrays<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], Error> {
+        let read = self.len - self.rest.len();
+        let padding = self.bytes(lined(read, N) - read)?;
+        let bytes = self.bytes(count.checked_mul(N).ok_or(corrupt(self.what))?)?;
+        if padding.iter().all(|byte| *byte == 0) {
+            Ok(bytes.as_chunks().0)
+        } else {
+            Err(corrupt(self.what))
+        }
     }
 
     /// Checks that only padding is left.

@@ -70,7 +70,7 @@ pub const FORMAT_VERSION: u32 = header::VERSION;
 #[macro_export]
 macro_rules! include_bundle {
     ($path:expr) => {{
-        #[repr(C, align(16))]
+        #[repr(C, align(64))]
         struct Aligned<Bytes: ?Sized>(Bytes);
         static ALIGNED: &Aligned<[u8]> = &Aligned(*include_bytes!($path));
         &ALIGNED.0

@@ -32,6 +32,7 @@ mod best;
 mod build;
 mod filter;
 mod lanes;
+mod lists;
 pub(crate) mod parameters;
 mod query;
 mod record;
@@ -47,17 +48,18 @@ pub(crate) use scores::Scratch;
 pub(crate) use weigh::Document;
 
 use lanes::{CHUNK, GROUP};
-use parameters::{BACKGROUND_SKILLS, Field, PAIR};
-use record::{Record, RecordBytes};
+use lists::{List, Shape, Unit};
+use parameters::{BACKGROUND_SKILLS, Field};
+use record::{Impacts, Record, RecordBytes};
 
-const MAGIC: Magic = *b"rnk2";
+const MAGIC: Magic = *b"rnk3";
 const WHAT: &str = "the rank table does not hold together";
 
 /// Documents are numbered in 24 bits, so that an impact fits beside the number.
 const MAX_DOCUMENTS: usize = 1 << 24;
 
-/// A term that more than one document in so many holds has a row of impacts.
-/// The tables then are as long as without rows, within a twentieth.
+/// A term that more than one document in so many holds has a row of impacts
+/// instead of a list.
 const ROW_SHARE: usize = 8;
 
 /// In an order: the document is of the tree dialect.
@@ -86,25 +88,24 @@ pub(crate) struct RankTable<'a> {
     /// Per term, ascending by hash. What a request asks of a term lies in one
     /// cache line.
     records: &'a [RecordBytes],
-    /// Per term: document and impact, ascending; behind them document and share
-    /// of those whose names hold it, ascending. Of a term with a row, only the
-    /// postings of documents that hold it outside the body: where it stands is
-    /// known of them.
-    lists: Numbers<'a>,
+    /// Per term: the list of its impacts, unless they are in a row, that of its
+    /// shares of names, the shape of the next as a number, and the list of the
+    /// documents that hold it outside the body, with masks of fields.
+    lists: &'a [Unit],
     /// Which pairs there may be, see [`filter`].
     filter: Numbers<'a>,
     /// The second terms of pairs, ascending per first term.
     seconds: Numbers<'a>,
-    /// Ends in `pair_documents`, per pair.
-    document_ends: Numbers<'a>,
-    pair_documents: Numbers<'a>,
+    /// Per pair, and behind the last: where its list begins, times two; plus
+    /// one where it is far.
+    pair_places: Numbers<'a>,
+    /// Per pair: its documents, with what they are given for it.
+    pair_lists: &'a [Unit],
     /// Rows of impacts, one for each document, of terms that many hold: adding
     /// a row up is several times faster than following as many postings.
-    impacts: &'a [[u8; CHUNK]],
+    rows: &'a [[u8; CHUNK]],
     /// Per row and chunk: what it does not exceed, see [`lanes::Bound`].
     crests: &'a [[u8; CHUNK]],
-    /// Bits of fields, per posting; zero beside shares.
-    fields: &'a [u8],
 }
 
 impl<'a> RankTable<'a> {
@@ -115,7 +116,7 @@ impl<'a> RankTable<'a> {
     pub(crate) fn open(bytes: &'a [u8], documents: u32) -> Result<Self, Error> {
         let mut table = TableReader::new(bytes, MAGIC, WHAT)?;
         let [count, terms, lists, filter] = table.counts()?;
-        let [pairs, pair_documents, rows] = table.counts()?;
+        let [pairs, pair_lists, rows] = table.counts()?;
         let [greatest, least_information] = table.counts()?;
         let after = |n: usize| n.checked_add(1).ok_or(corrupt(WHAT));
         let times = |n: usize, m: usize| n.checked_mul(m).ok_or(corrupt(WHAT));
@@ -124,26 +125,16 @@ impl<'a> RankTable<'a> {
         let opened = Self {
             greatest: narrow(greatest)?,
             least_information: narrow(least_information)?,
+            records: table.arrays(terms)?,
+            rows: table.arrays(times(rows, chunks)?)?,
+            crests: table.arrays(times(rows, chunks.div_ceil(GROUP))?)?,
             orders: table.numbers(count)?,
             directory: table.numbers(after(terms)?)?,
-            records: table
-                .bytes(times(terms, size_of::<RecordBytes>())?)?
-                .as_chunks()
-                .0,
-            lists: table.numbers(lists)?,
+            lists: table.arrays(lists)?,
             filter: table.numbers(filter)?,
             seconds: table.numbers(pairs)?,
-            document_ends: table.numbers(after(pairs)?)?,
-            pair_documents: table.numbers(pair_documents)?,
-            impacts: table
-                .bytes(times(times(rows, chunks)?, CHUNK)?)?
-                .as_chunks()
-                .0,
-            crests: table
-                .bytes(times(times(rows, chunks.div_ceil(GROUP))?, CHUNK)?)?
-                .as_chunks()
-                .0,
-            fields: table.bytes(lists)?,
+            pair_places: table.numbers(after(pairs)?)?,
+            pair_lists: table.arrays(pair_lists)?,
         };
         table.finish()?;
         if count == documents as usize {
@@ -186,52 +177,47 @@ impl<'a> RankTable<'a> {
         self.records.get(term as usize).map(Record::from_bytes)
     }
 
-    /// The documents and impacts of a term.
-    fn postings(&self, term: &Record) -> Option<&'a [[u8; 4]]> {
-        self.lists.slice(term.postings()?)
+    /// The documents and impacts of a term that has no row; otherwise nothing.
+    fn impacts(&self, term: &Record) -> Option<List<'a>> {
+        let units = self.lists.get(term.impacts()?)?;
+        Some(term.impacts.shape().list(units))
     }
 
     /// The documents whose names hold a term, and its shares of them.
-    fn names(&self, term: &Record) -> Option<&'a [[u8; 4]]> {
-        self.lists.slice(term.names()?)
+    fn names(&self, term: &Record) -> Option<List<'a>> {
+        Some(term.names.list(self.lists.get(term.names()?)?))
+    }
+
+    /// The documents that hold a term outside the body, and in which fields.
+    fn fields(&self, term: &Record) -> Option<List<'a>> {
+        let (shape, rest) = self.lists.get(term.names()?.end..)?.split_at_checked(2)?;
+        let (number, _) = shape.as_flattened().as_chunks();
+        let shape = Shape::from_number(u32::from_le_bytes(*number.first()?));
+        Some(shape.list(rest.get(..shape.units())?))
     }
 
     /// The impact of a term in a document and the fields that hold it; zeros
     /// where it does not.
     fn posting(&self, term: &Record, document: u32) -> Option<(u8, u8)> {
-        if let Some(at) = self.find(term.postings()?, document)?.next() {
-            let [impact, ..] = self.lists.get(at)?.to_le_bytes();
-            return Some((impact, *self.fields.get(at)?));
-        }
-        let impact = match term.row {
-            Some(row) => {
+        let impact = match term.impacts {
+            Impacts::Row(row) => {
                 let at = document as usize;
                 self.row_chunk(row, at / CHUNK)?[at % CHUNK]
             }
-            None => 0,
+            Impacts::List(_) => self.impacts(term)?.get(document),
         };
-        Some((impact, if impact == 0 { 0 } else { Field::Body.bit() }))
-    }
-
-    /// The share of the document's name that is this term, in [`SHARES`]ths.
-    fn share(&self, term: &Record, document: u32) -> Option<u8> {
-        match self.find(term.names()?, document)?.next() {
-            Some(at) => Some(self.lists.get(at)?.to_le_bytes()[0]),
-            None => Some(0),
-        }
-    }
-
-    /// Where a list holds a document: one place, or an empty range.
-    fn find(&self, list: Range<usize>, document: u32) -> Option<Range<usize>> {
-        let at = partition_point(list.clone(), |at| Some(self.lists.get(at)? >> 8 < document))?;
-        let found = at < list.end && self.lists.get(at)? >> 8 == document;
-        Some(at..at + usize::from(found))
+        let fields = match (impact, self.fields(term)?.get(document)) {
+            (0, _) => 0,
+            (_, 0) => Field::Body.bit(),
+            (_, fields) => fields,
+        };
+        Some((impact, fields))
     }
 
     /// The impacts of a chunk of documents in a row.
     fn row_chunk(&self, row: u32, chunk: usize) -> Option<&'a [u8; CHUNK]> {
         let start = (row as usize).checked_mul(self.chunks())?;
-        self.impacts.get(start.checked_add(chunk)?)
+        self.rows.get(start.checked_add(chunk)?)
     }
 
     /// The crests of a group of chunks in a row.
@@ -247,31 +233,21 @@ impl<'a> RankTable<'a> {
         Some(self.filter.get(word)? & bits == bits)
     }
 
-    /// Where the documents are listed in which the two terms are neighbours.
-    fn pair(&self, first: u32, second: u32) -> Option<Range<usize>> {
+    /// The number of the pair of two terms, if they are neighbours somewhere.
+    fn pair(&self, first: u32, second: u32) -> Option<Option<usize>> {
         let range = self.record(first)?.pairs()?;
         let at = partition_point(range.clone(), |at| Some(self.seconds.get(at)? < second))?;
-        if at == range.end || self.seconds.get(at)? != second {
-            return Some(0..0);
-        }
-        self.document_ends.range(at)
+        let is_there = at < range.end && self.seconds.get(at)? == second;
+        Some(is_there.then_some(at))
     }
 
-    /// What neighbours in so many documents add to a score, as an impact.
-    fn pair_impact(&self, documents: usize) -> u16 {
-        let (all, holding) = (count(self.len()), count(documents));
-        let rarity = libm::log(1.0 + (all - holding + 0.5).max(0.0) / (holding + 0.5));
-        u16::try_from(self.to_impact(PAIR * rarity)).unwrap_or(u16::MAX)
-    }
-
-    /// Natural units to impacts.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the conversion saturates, which serves a damaged table"
-    )]
-    fn to_impact(self, weight: f64) -> u32 {
-        (weight * 255.0 * FRACTION / f64::from(self.greatest.max(1))).round() as u32
+    /// The documents in which the terms of a pair are neighbours, and what each
+    /// of them is given for it.
+    fn pair_list(&self, pair: usize) -> Option<List<'a>> {
+        let place = self.pair_places.get(pair)?;
+        let end = self.pair_places.get(pair.checked_add(1)?)? >> 1;
+        let units = self.pair_lists.get((place >> 1) as usize..end as usize)?;
+        Some(lists::list(units, place & 1 == 1))
     }
 
     /// Impacts to natural units.

@@ -448,7 +448,7 @@ impl<'a, 's> Router<'a, 's> {
                 .iter()
                 .map(|(first, second, impact)| WhyPair {
                     terms: [term(*first), term(*second)],
-                    score: weight(*impact),
+                    score: weight((*impact).into()),
                 })
                 .collect(),
             name_share: reasons.share(),

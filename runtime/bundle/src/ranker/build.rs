@@ -1,10 +1,13 @@
 //! Makes the bytes of a [`super::RankTable`] from what was weighed.
 
 use super::lanes::{CHUNK, GROUP, WIDTH};
-use super::parameters::{Field, LEAST_INFORMATION, MAX_POSTINGS};
-use super::record::Record;
-use super::weigh::{Document, Posting, Term, Weighed, weigh};
-use super::{MAGIC, MAX_DOCUMENTS, ROW_SHARE, SHARES, TREE, bucket, filter, fixed, hash};
+use super::lists::{self, Unit};
+use super::parameters::{Field, LEAST_INFORMATION, PAIR};
+use super::record::{Impacts, Record, RecordBytes};
+use super::weigh::{Document, Term, Weighed, rounded, weigh};
+use super::{
+    MAGIC, MAX_DOCUMENTS, ROW_SHARE, SHARES, TREE, bucket, count, filter, fixed, hash,
+};
 use crate::error::Error;
 use crate::flat::TableWriter;
 
@@ -20,50 +23,38 @@ pub(crate) fn build(documents: &[Document]) -> Result<Vec<u8>, Error> {
     let places = places_by_hash(&weighed.terms);
     let terms = by_place(&weighed.terms, &places);
     let pairs = pairs_by_place(&weighed, &places);
-    let lists: Vec<Vec<&Posting>> = terms
-        .iter()
-        .map(|term| listed(term, documents.len()))
-        .collect();
-    let rows = || terms.iter().filter(|term| has_row(term, documents.len()));
+    let (records, lists) = records(&terms, &pairs, documents.len())?;
+    let (pair_places, pair_lists) = pair_lists(&pairs, documents.len(), weighed.greatest)?;
     let filter = filter::build(pairs.iter().map(|(pair, _)| *pair));
+    let rows: Vec<Vec<u8>> = terms
+        .iter()
+        .filter(|term| has_row(term, documents.len()))
+        .map(|term| row(term, documents.len()))
+        .collect();
     let mut table = TableWriter::new(MAGIC, "rank table");
     let counts = [
         documents.len(),
         terms.len(),
-        lists.iter().map(Vec::len).sum::<usize>()
-            + terms.iter().map(|term| term.names.len()).sum::<usize>(),
+        lists.len(),
         filter.len(),
         pairs.len(),
-        pairs.iter().map(|(_, documents)| documents.len()).sum(),
-        rows().count(),
+        pair_lists.len(),
+        rows.len(),
     ];
     counts.into_iter().try_for_each(|count| table.put(count))?;
     table.put_all([fixed(weighed.greatest), fixed(LEAST_INFORMATION)]);
+    let records: Vec<RecordBytes> = records.into_iter().map(Record::to_bytes).collect();
+    table.put_arrays(&records);
+    let crests: Vec<Vec<u8>> = rows.iter().map(|row| crests(row)).collect();
+    table.put_arrays(rows.concat().as_chunks::<CHUNK>().0);
+    table.put_arrays(crests.concat().as_chunks::<CHUNK>().0);
     table.put_all(orders(documents));
     table.put_ends(terms_by_bucket(&terms))?;
-    for record in records(&terms, &lists, &pairs, documents.len())? {
-        table.put_bytes(&record.to_bytes());
-    }
-    let mut fields = Vec::new();
-    for (term, list) in terms.iter().zip(&lists) {
-        let packed = |posting: &&Posting| posting.document << 8 | u32::from(posting.impact);
-        table.put_all(list.iter().map(packed));
-        let packed = |(document, share): &(u32, f64)| document << 8 | share_of(*share);
-        table.put_all(term.names.iter().map(packed));
-        fields.extend(list.iter().map(|posting| posting.fields));
-        fields.resize(fields.len() + term.names.len(), 0);
-    }
+    table.put_arrays(&lists);
     table.put_all(filter);
     table.put_all(pairs.iter().map(|((_, second), _)| *second));
-    table.put_ends(pairs.iter().map(|(_, documents)| documents.len()))?;
-    table.put_all(pairs.iter().flat_map(|(_, documents)| *documents).copied());
-    for term in rows() {
-        table.put_bytes(&row(term, documents.len()));
-    }
-    for term in rows() {
-        table.put_bytes(&crests(&row(term, documents.len())));
-    }
-    table.put_bytes(&fields);
+    table.put_all(pair_places);
+    table.put_arrays(&pair_lists);
     table.finish()
 }
 
@@ -130,51 +121,82 @@ fn has_row(term: &Term, documents: usize) -> bool {
     term.postings.len() * ROW_SHARE > documents
 }
 
+/// The records, and the lists that they tell of.
 fn records(
     terms: &[&Term],
-    lists: &[Vec<&Posting>],
     pairs: &Pairs<'_>,
     documents: usize,
-) -> Result<Vec<Record>, Error> {
-    // A record has 16 bits for the number of a row, which a term has for every so many postings.
-    const { assert!(MAX_POSTINGS * ROW_SHARE < u16::MAX as usize) };
+) -> Result<(Vec<Record>, Vec<Unit>), Error> {
     let mut counts = vec![0_usize; terms.len()];
     for ((first, _), _) in pairs {
         counts[*first as usize] += 1;
     }
-    let (mut row, mut start, mut first_pair) = (0, 0, 0);
+    let (mut row, mut first_pair, mut units) = (0, 0, Vec::new());
     let mut records = Vec::with_capacity(terms.len());
-    for ((term, list), pairs) in terms.iter().zip(lists).zip(counts) {
-        let has_row = has_row(term, documents);
+    for (term, pairs) in terms.iter().zip(counts) {
+        let lists = narrow(units.len())?;
+        let impacts = if has_row(term, documents) {
+            row += 1;
+            Impacts::Row(row - 1)
+        } else {
+            let impacts = term.postings.iter().map(|it| (it.document, it.impact));
+            Impacts::List(lists::put(impacts, &mut units))
+        };
+        let shares = term.names.iter().map(|(it, share)| (*it, share_of(*share)));
+        let names = lists::put(shares, &mut units);
+        put_fields(term, &mut units);
         records.push(Record {
             hash: hash(&term.text),
-            lists: narrow(start)?,
-            postings: narrow(list.len())?,
-            names: narrow(term.names.len())?,
+            lists,
+            impacts,
+            names,
             first_pair: narrow(first_pair)?,
             pairs: narrow(pairs)?,
             information: narrow(fixed(term.information))?,
-            row: has_row.then_some(row),
         });
-        row += u32::from(has_row);
-        start += list.len() + term.names.len();
         first_pair += pairs;
     }
-    Ok(records)
+    Ok((records, units))
+}
+
+/// Appends the list of the documents that hold a term outside the body, behind
+/// its shape.
+fn put_fields(term: &Term, units: &mut Vec<Unit>) {
+    let fields = term.postings.iter().map(|it| (it.document, it.fields));
+    let described = fields.filter(|(_, fields)| *fields != Field::Body.bit());
+    let at = units.len();
+    units.extend([Unit::default(); 2]);
+    let shape = lists::put(described, units).to_number().to_le_bytes();
+    units[at..at + 2].copy_from_slice(shape.as_chunks().0);
+}
+
+/// Where the list of each pair begins and, last, ends; and the lists. What
+/// neighbours are worth is the same in all documents.
+fn pair_lists(
+    pairs: &Pairs<'_>,
+    documents: usize,
+    greatest: f64,
+) -> Result<(Vec<u32>, Vec<Unit>), Error> {
+    let mut units = Vec::new();
+    let mut places = Vec::with_capacity(pairs.len() + 1);
+    for (_, holding) in pairs {
+        let impact = rounded(pair_weight(documents, holding.len()) / greatest * 255.0);
+        let start = units.len();
+        let shape = lists::put(holding.iter().map(|it| (*it, impact)), &mut units);
+        places.push(narrow(start * 2 + usize::from(shape.is_far()))?);
+    }
+    places.push(narrow(units.len() * 2)?);
+    Ok((places, units))
+}
+
+/// What neighbours in `holding` of so many documents add to a score.
+fn pair_weight(documents: usize, holding: usize) -> f64 {
+    let (all, holding) = (count(documents), count(holding));
+    PAIR * libm::log(1.0 + (all - holding + 0.5) / (holding + 0.5))
 }
 
 fn narrow<N, T: TryFrom<N>>(number: N) -> Result<T, Error> {
     T::try_from(number).map_err(|_| Error::Invalid("a list of the rank table is too long".into()))
-}
-
-/// The postings that are written one by one.
-fn listed(term: &Term, documents: usize) -> Vec<&Posting> {
-    let everywhere = !has_row(term, documents);
-    let described = |posting: &&Posting| posting.fields != Field::Body.bit();
-    term.postings
-        .iter()
-        .filter(|posting| everywhere || described(posting))
-        .collect()
 }
 
 /// Per document: its place by path, and its dialect.
@@ -192,14 +214,13 @@ fn orders(documents: &[Document]) -> Vec<u32> {
     orders
 }
 
-/// A share of one, in [`SHARES`]ths. What has a share has at least one.
+/// A share of one, in [`SHARES`]ths: rounded down, so that those of one name
+/// never add up to more than all.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a share lies between 0 and 1"
 )]
-fn share_of(share: f64) -> u32 {
-    (share * f64::from(SHARES))
-        .round()
-        .clamp(1.0, f64::from(SHARES)) as u32
+fn share_of(share: f64) -> u8 {
+    (share * f64::from(SHARES)) as u8
 }

@@ -25,6 +25,15 @@ const BYTES: usize = 2 * WIDTH;
 )]
 const NAME_FACTOR: u16 = (NAME_SHARE * 65_536.0 / 255.0) as u16;
 
+/// What the scores of a chunk are made of, beside rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parts<'a> {
+    /// Sums of impacts, if there are any.
+    pub(super) sums: Option<&'a [u16; CHUNK]>,
+    /// Shares of names, in 255ths.
+    pub(super) shares: &'a [u8; CHUNK],
+}
+
 /// The sums or scores of one chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lanes([u16x8; CHUNK / WIDTH]);
@@ -50,17 +59,13 @@ impl Lanes {
         }
     }
 
-    /// Adds what the shares of names (in 255ths) and neighbours make of the
-    /// sums. A score that would pass 16 bits is as good as the greatest.
-    pub(super) fn score(&mut self, shares: &[u8; CHUNK], bonuses: Option<&[u16; CHUNK]>) {
-        let bonuses = bonuses.map_or(Self::ZERO, Self::new);
+    /// Adds what the shares of names and neighbours make of the sums. A score
+    /// that would pass 16 bits is as good as the greatest.
+    pub(super) fn score(&mut self, parts: Parts<'_>) {
         let (lanes, _) = self.0.as_chunks_mut::<2>();
-        let (bonuses, _) = bonuses.0.as_chunks::<2>();
-        for (([low, high], shares), bonuses) in
-            lanes.iter_mut().zip(wide_bytes(shares)).zip(bonuses)
-        {
-            *low = score(*low, u16x8::from_u8x16_low(shares), bonuses[0]);
-            *high = score(*high, u16x8::from_u8x16_high(shares), bonuses[1]);
+        for ([low, high], shares) in lanes.iter_mut().zip(wide_bytes(parts.shares)) {
+            *low = score(*low, u16x8::from_u8x16_low(shares));
+            *high = score(*high, u16x8::from_u8x16_high(shares));
         }
     }
 
@@ -101,20 +106,16 @@ pub(super) struct Bound(u16x8);
 
 impl Bound {
     /// The bound of the scores of which this one is that of the rows alone.
-    pub(super) fn with(
-        self,
-        sums: &[u16; CHUNK],
-        shares: &[u8; CHUNK],
-        bonuses: Option<&[u16; CHUNK]>,
-    ) -> Self {
-        let sums = Lanes::new(sums).bound().0;
-        let shares = wide_bytes(shares).fold(u8x16::ZERO, u8x16::max);
+    pub(super) fn with(self, parts: Parts<'_>) -> Self {
+        let shares = wide_bytes(parts.shares).fold(u8x16::ZERO, u8x16::max);
         let shares = greater(
             u16x8::from_u8x16_low(shares),
             u16x8::from_u8x16_high(shares),
         );
-        let bonuses = bonuses.map_or(u16x8::ZERO, |it| Lanes::new(it).bound().0);
-        Self(score(sums + self.0, shares, bonuses))
+        let sums = parts
+            .sums
+            .map_or(u16x8::ZERO, |sums| Lanes::new(sums).bound().0);
+        Self(score(sums + self.0, shares))
     }
 
     /// Whether a score may be at least so much.
@@ -128,9 +129,9 @@ impl Bound {
     }
 }
 
-fn score(sums: u16x8, shares: u16x8, bonuses: u16x8) -> u16x8 {
+fn score(sums: u16x8, shares: u16x8) -> u16x8 {
     let names = sums.mul_keep_high(shares * u16x8::splat(NAME_FACTOR));
-    sums.saturating_add(names).saturating_add(bonuses)
+    sums.saturating_add(names)
 }
 
 /// The smallest x86-64 has no maximum of unsigned 16-bit numbers.
@@ -166,7 +167,6 @@ mod tests {
             sums in vec(0_u16..65_000, CHUNK),
             rows in vec(vec(any::<u8>(), CHUNK), 0..2),
             shares in vec(any::<u8>(), CHUNK),
-            bonuses in vec(any::<u16>(), CHUNK),
             least in any::<u16>(),
         ) {
             let mut lanes = Lanes::new(&chunk(&sums));
@@ -177,12 +177,14 @@ mod tests {
                 lanes.add(&chunk(row));
                 lanes
             });
-            let bound = rows_alone.bound().with(&chunk(&sums), &chunk(&shares), Some(&chunk(&bonuses)));
-            lanes.score(&chunk(&shares), Some(&chunk(&bonuses)));
+            let (sums, shares) = (chunk(&sums), chunk(&shares));
+            let parts = Parts { sums: Some(&sums), shares: &shares };
+            let bound = rows_alone.bound().with(parts);
+            lanes.score(parts);
             let expected: Vec<u16> = (0..CHUNK)
                 .map(|at| {
                     let sum = rows.iter().fold(sums[at], |sum, row| sum + u16::from(row[at]));
-                    sum.saturating_add(name_impact(sum, shares[at])).saturating_add(bonuses[at])
+                    sum.saturating_add(name_impact(sum, shares[at]))
                 })
                 .collect();
             let got: Vec<u16> = (0..CHUNK).map(|at| lanes.get(at)).collect();

@@ -117,9 +117,9 @@ pub(crate) const CONFIDENCE_GROWTH: f64 = 0.2;
 /// The share of its score by which the best must lead.
 pub(crate) const MIN_MARGIN: f64 = 0.12;
 
-/// At most this many distinct terms of a request are read: the score of a
-/// skill then fits 16 bits, and a pasted book costs what a page costs.
-pub(crate) const MAX_TERMS: usize = 256;
+/// A request is read until its distinct terms and neighbours are so many: their
+/// impacts then add up to 16 bits, and a pasted book costs what a page costs.
+pub(crate) const MAX_PARTS: usize = 257;
 
 /// At most this many terms are kept of a skill, those of the greatest impact.
 /// More change nothing on real trees, and make the tables longer.

@@ -1,10 +1,8 @@
 //! Reads a request and looks its terms up in a [`RankTable`]; tells what made a
 //! score of it.
 
-use std::ops::Range;
-
 use super::lanes::name_impact;
-use super::parameters::{Field, MAX_TERMS};
+use super::parameters::{Field, MAX_PARTS};
 use super::{ABSENT, RankTable, Record, SHARES, Scratch, TREE, WHAT, fixed, hash, information};
 use crate::error::{Error, corrupt};
 use crate::text::terms::Cut;
@@ -18,7 +16,7 @@ pub(crate) struct Reasons {
     pub(crate) name: u32,
     pub(crate) name_share: u8,
     /// Neighbours by their places, and what they added.
-    pub(crate) pairs: Vec<(usize, usize, u32)>,
+    pub(crate) pairs: Vec<(usize, usize, u8)>,
 }
 
 /// A term of a request.
@@ -48,7 +46,7 @@ impl Reasons {
     /// The score they make, less what naming the document adds.
     pub(crate) fn score(&self) -> u32 {
         let terms = self.terms.iter().map(|(_, impact, _)| u32::from(*impact));
-        let pairs = self.pairs.iter().map(|(.., impact)| *impact);
+        let pairs = self.pairs.iter().map(|(.., impact)| u32::from(*impact));
         let score = terms.chain(pairs).sum::<u32>() + self.name;
         score.min(u16::MAX.into())
     }
@@ -78,8 +76,26 @@ impl Asked {
         self.terms.iter().map(|term| term.information).sum()
     }
 
-    fn place(&self, hash: u64) -> Option<usize> {
-        self.terms.iter().position(|term| term.hash == hash)
+    /// The place of a term, a new one if need be and there is room.
+    fn add(&mut self, text: &str) -> Option<usize> {
+        let hash = hash(text);
+        if let Some(place) = self.terms.iter().position(|term| term.hash == hash) {
+            return Some(place);
+        }
+        self.has_room().then(|| {
+            self.text.push_str(text);
+            self.terms.push(AskedTerm {
+                hash,
+                term: ABSENT,
+                end: self.text.len(),
+                information: 0,
+            });
+            self.terms.len() - 1
+        })
+    }
+
+    fn has_room(&self) -> bool {
+        self.terms.len() + self.pairs.len() < MAX_PARTS
     }
 }
 
@@ -112,23 +128,10 @@ impl RankTable<'_> {
         let mut before = None;
         scratch.cutter.cut(request, |cut| {
             let Cut::Term(text) = cut else { return };
-            let hash = hash(text);
-            let place = asked.place(hash).or_else(|| {
-                let place = asked.terms.len();
-                (place < MAX_TERMS).then(|| {
-                    asked.text.push_str(text);
-                    asked.terms.push(AskedTerm {
-                        hash,
-                        term: ABSENT,
-                        end: asked.text.len(),
-                        information: 0,
-                    });
-                    place
-                })
-            });
+            let place = asked.add(text);
             if let (Some(before), Some(place)) = (before, place)
                 && !asked.pairs.contains(&(before, place))
-                && asked.pairs.len() < MAX_TERMS
+                && asked.has_room()
             {
                 asked.pairs.push((before, place));
             }
@@ -162,17 +165,17 @@ impl RankTable<'_> {
         Some(())
     }
 
-    /// Where the documents are listed in which two terms are neighbours.
+    /// The number of the pair of two neighbours of a request.
     pub(super) fn neighbours(
         &self,
         asked: &Asked,
         first: usize,
         second: usize,
-    ) -> Option<Range<usize>> {
+    ) -> Option<Option<usize>> {
         match (asked.terms[first].term, asked.terms[second].term) {
-            (ABSENT, _) | (_, ABSENT) => Some(0..0),
+            (ABSENT, _) | (_, ABSENT) => Some(None),
             (first, second) if self.may_be_pair(first, second)? => self.pair(first, second),
-            _ => Some(0..0),
+            _ => Some(None),
         }
     }
 
@@ -203,18 +206,20 @@ impl RankTable<'_> {
             if impact > 0 {
                 terms.push((place, impact, fields));
             }
-            share = share.saturating_add(self.share(&term, document)?);
+            share = share.wrapping_add(self.names(&term)?.get(document));
         }
-        let sum = terms.iter().map(|(_, impact, _)| u16::from(*impact)).sum();
         let mut pairs = Vec::new();
         for (first, second) in &asked.pairs {
-            let range = self.neighbours(asked, *first, *second)?;
-            let documents = self.pair_documents.slice(range)?;
-            if documents.contains(&document.to_le_bytes()) {
-                let impact = self.pair_impact(documents.len());
-                pairs.push((*first, *second, u32::from(impact)));
+            if let Some(pair) = self.neighbours(asked, *first, *second)? {
+                let impact = self.pair_list(pair)?.get(document);
+                if impact > 0 {
+                    pairs.push((*first, *second, impact));
+                }
             }
         }
+        let of_terms = terms.iter().map(|(_, impact, _)| u16::from(*impact));
+        let of_pairs = pairs.iter().map(|(.., impact)| u16::from(*impact));
+        let sum: u16 = of_terms.chain(of_pairs).sum();
         Some(Reasons {
             terms,
             name: name_impact(sum, share).into(),

@@ -10,8 +10,10 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use super::best::{Best, Scored};
-use super::lanes::{Bound, CHUNK, GROUP, Lanes};
+use super::lanes::{Bound, CHUNK, GROUP, Lanes, Parts};
+use super::lists::SLACK;
 use super::query::Asked;
+use super::record::Impacts;
 use super::{RankTable, WHAT};
 use crate::error::{Error, corrupt};
 use crate::text::terms::Cutter;
@@ -19,28 +21,29 @@ use crate::text::terms::Cutter;
 /// Whoever wants more documents gets them without [`RankTable::least`].
 const MAX_LOOKS: usize = 16;
 
+/// That looks at so many chunks more than documents are wanted.
+const MORE_LOOKS: usize = 5;
+
 /// Lines of each list that are looked at early.
 const TOUCHED: usize = 24;
 
-/// Sums, shares and bonuses, if there are any, of a chunk.
-type Parts<'a> = (&'a [u16; CHUNK], &'a [u8; CHUNK], Option<&'a [u16; CHUNK]>);
+/// Units of a line.
+const LINE: usize = 32;
 
-/// Buffers for asking, by document; whole chunks of them.
+/// Buffers for asking, by document; whole chunks of them, and [`SLACK`].
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(super) cutter: Cutter,
-    /// Sums of impacts: at most 256 terms of at most 255.
+    /// Sums of impacts of terms and neighbours, if there are any; see [`MAX_PARTS`].
     sums: Vec<u16>,
-    /// Shares of names. Those of one name add up to a little over 255 at most.
+    /// Shares of names. Those of one name add up to 255 at most.
     shares: Vec<u8>,
-    /// What neighbours add.
-    bonuses: Vec<u16>,
     /// The terms whose impacts lie in rows, by their rows; `sums` lacks them.
     rows: Vec<u32>,
     /// Where the terms of a request may be among the records.
     pub(super) buckets: Vec<Range<u32>>,
-    /// Where the lists of the request's neighbours are.
-    pairs: Vec<Range<usize>>,
+    /// The numbers of the request's neighbours among the pairs.
+    pairs: Vec<usize>,
     /// Per chunk: what no document in it scores more than.
     bounds: Vec<Bound>,
     /// The chunks whose bounds reach what is wanted.
@@ -49,22 +52,17 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     fn clear(&mut self, documents: usize) {
-        let padded = documents.next_multiple_of(CHUNK);
         self.rows.clear();
         self.sums.clear();
-        self.sums.resize(padded, 0);
         self.shares.clear();
-        self.shares.resize(padded, 0);
-        // Mostly nothing adds any.
-        self.bonuses.clear();
+        self.shares.resize(documents.next_multiple_of(CHUNK) + SLACK, 0);
     }
 
     fn chunk(&self, at: usize) -> Option<Parts<'_>> {
-        Some((
-            self.sums.as_chunks().0.get(at)?,
-            self.shares.as_chunks().0.get(at)?,
-            self.bonuses.as_chunks().0.get(at),
-        ))
+        Some(Parts {
+            sums: self.sums.as_chunks().0.get(at),
+            shares: self.shares.as_chunks().0.get(at)?,
+        })
     }
 }
 
@@ -120,12 +118,18 @@ impl RankTable<'_> {
     }
 
     /// Finds the chunks in which a document may score so much, and looks at
-    /// their rows, so that what follows does not wait for one after the other.
+    /// their rows.
     fn find_promising(&self, least: u16, scratch: &mut Scratch) -> Option<()> {
         let bounds = scratch.bounds.iter().enumerate();
         let promising = bounds.filter(|(_, bound)| bound.reaches(least));
         scratch.promising.clear();
         scratch.promising.extend(promising.map(|(at, _)| at));
+        self.look_at_rows(scratch)
+    }
+
+    /// Looks at the rows of the promising chunks, so that what follows does not
+    /// wait for one after the other.
+    fn look_at_rows(&self, scratch: &Scratch) -> Option<()> {
         for at in &scratch.promising {
             for row in &scratch.rows {
                 black_box(self.row_chunk(*row, *at)?[0]);
@@ -166,27 +170,34 @@ impl RankTable<'_> {
         &self,
         documents: usize,
         accept: &impl Fn(u32) -> bool,
-        scratch: &Scratch,
+        scratch: &mut Scratch,
     ) -> Option<u32> {
-        let mut promising = [(0_u16, 0_usize); MAX_LOOKS];
-        let promising = promising.get_mut(..documents)?;
+        let mut promising = [(0_u16, 0_usize); MAX_LOOKS + MORE_LOOKS];
+        let promising = promising.get_mut(..documents + MORE_LOOKS)?;
         for (at, bound) in scratch.bounds.iter().enumerate() {
             let [.., last] = promising else { break };
             if last.0 < u16::MAX && bound.reaches(last.0 + 1) {
-                *last = (bound.greatest(), at);
-                promising.sort_unstable_by_key(|(bound, _)| Reverse(*bound));
+                let bound = bound.greatest();
+                let place = promising.partition_point(|(it, _)| *it >= bound);
+                promising.copy_within(place..promising.len() - 1, place + 1);
+                promising[place] = (bound, at);
             }
         }
-        let mut least = u16::MAX;
-        for (_, at) in promising.iter().take_while(|(bound, _)| *bound > 0) {
-            let scores = self.chunk(*at, scratch)?;
-            let greatest = scores.bound().greatest();
-            let (place, _) = scores.at_least(greatest).next()?;
-            let document = u32::try_from(at * CHUNK + place).ok()?;
-            least = least.min(if accept(document) { greatest } else { 0 });
+        scratch.promising.clear();
+        let chunks = promising.iter().take_while(|(bound, _)| *bound > 0);
+        scratch.promising.extend(chunks.map(|(_, at)| *at));
+        self.look_at_rows(scratch)?;
+        let mut scores = [0; MAX_LOOKS + MORE_LOOKS];
+        for (best, at) in scores.iter_mut().zip(&scratch.promising) {
+            let chunk = self.chunk(*at, scratch)?;
+            let greatest = chunk.bound().greatest();
+            let (place, _) = chunk.at_least(greatest).next()?;
+            if accept(u32::try_from(at * CHUNK + place).ok()?) {
+                *best = greatest;
+            }
         }
-        let all = promising.last().is_some_and(|(bound, _)| *bound > 0);
-        Some(if all { least.into() } else { 0 })
+        scores.sort_unstable_by_key(|score| Reverse(*score));
+        scores.get(documents.checked_sub(1)?).map(|it| (*it).into())
     }
 
     fn greatest(&self, scratch: &Scratch) -> Option<u16> {
@@ -208,8 +219,8 @@ impl RankTable<'_> {
                 rows.add(self.crests(*row, group)?);
             }
             for (at, rows) in (group * GROUP..self.chunks()).zip(rows.bounds()) {
-                let (sums, shares, bonuses) = scratch.chunk(at)?;
-                scratch.bounds.push(rows.with(sums, shares, bonuses));
+                let bound = rows.with(scratch.chunk(at)?);
+                scratch.bounds.push(bound);
             }
         }
         Some(())
@@ -218,12 +229,12 @@ impl RankTable<'_> {
     /// The scores of one chunk of documents, zero behind the last. Rows are
     /// added up here, where the sums stay in registers.
     fn chunk(&self, at: usize, scratch: &Scratch) -> Option<Lanes> {
-        let (sums, shares, bonuses) = scratch.chunk(at)?;
-        let mut lanes = Lanes::new(sums);
+        let parts = scratch.chunk(at)?;
+        let mut lanes = parts.sums.map_or(Lanes::ZERO, Lanes::new);
         for row in &scratch.rows {
             lanes.add(self.row_chunk(*row, at)?);
         }
-        lanes.score(shares, bonuses);
+        lanes.score(parts);
         Some(lanes)
     }
 
@@ -231,11 +242,8 @@ impl RankTable<'_> {
     /// for one after the other.
     fn touch(&self, asked: &Asked) -> Option<()> {
         for term in &asked.held {
-            let list = match term.row {
-                Some(_) => self.names(term)?,
-                None => self.postings(term)?,
-            };
-            for line in list.iter().step_by(16).take(TOUCHED) {
+            let units = self.lists.get(term.lists as usize..term.names()?.end)?;
+            for line in units.iter().step_by(LINE).take(TOUCHED) {
                 black_box(line[0]);
             }
         }
@@ -244,27 +252,19 @@ impl RankTable<'_> {
 
     fn add_terms(&self, asked: &Asked, scratch: &mut Scratch) -> Option<()> {
         for term in &asked.held {
-            if let Some(row) = term.row {
+            if let Impacts::Row(row) = term.impacts {
                 scratch.rows.push(row);
                 continue;
             }
-            for posting in self.postings(term)? {
-                let (document, impact) = unpacked(*posting);
-                let sum = scratch.sums.get_mut(document)?;
-                // Wraps only where a damaged table repeats a document.
-                *sum = sum.wrapping_add(u16::from(impact));
-            }
+            scratch.sums.resize(scratch.shares.len(), 0);
+            self.impacts(term)?.add_to(&mut scratch.sums)?;
         }
         Some(())
     }
 
     fn add_names(&self, asked: &Asked, scratch: &mut Scratch) -> Option<()> {
         for term in &asked.held {
-            for entry in self.names(term)? {
-                let (document, share) = unpacked(*entry);
-                let sum = scratch.shares.get_mut(document)?;
-                *sum = sum.saturating_add(share);
-            }
+            self.names(term)?.add_to(&mut scratch.shares)?;
         }
         Some(())
     }
@@ -272,29 +272,17 @@ impl RankTable<'_> {
     fn add_pairs(&self, asked: &Asked, scratch: &mut Scratch) -> Option<()> {
         scratch.pairs.clear();
         for (first, second) in &asked.pairs {
-            let range = self.neighbours(asked, *first, *second)?;
-            if !range.is_empty() {
-                black_box(self.pair_documents.get(range.start)?);
-                scratch.pairs.push(range);
+            if let Some(pair) = self.neighbours(asked, *first, *second)? {
+                black_box(self.pair_list(pair)?);
+                scratch.pairs.push(pair);
             }
         }
         if !scratch.pairs.is_empty() {
-            scratch.bonuses.resize(scratch.sums.len(), 0);
+            scratch.sums.resize(scratch.shares.len(), 0);
         }
-        for range in &scratch.pairs {
-            let impact = self.pair_impact(range.len());
-            for document in self.pair_documents.slice(range.clone())? {
-                let document = u32::from_le_bytes(*document) as usize;
-                let bonus = scratch.bonuses.get_mut(document)?;
-                *bonus = bonus.saturating_add(impact);
-            }
+        for pair in &scratch.pairs {
+            self.pair_list(*pair)?.add_to(&mut scratch.sums)?;
         }
         Some(())
     }
-}
-
-/// A document, and the impact or share beside it.
-fn unpacked(entry: [u8; 4]) -> (usize, u8) {
-    let [small, ..] = entry;
-    ((u32::from_le_bytes(entry) >> 8) as usize, small)
 }

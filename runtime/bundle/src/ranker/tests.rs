@@ -122,7 +122,6 @@ impl<'a> Naive<'a> {
         let pairs: BTreeSet<&[String]> = asked.windows(2).collect();
         let all = self.documents.len();
         let greatest = self.greatest();
-        let stored = f64::from(fixed(greatest));
         (0..all)
             .map(|document| {
                 let sum: f64 = distinct
@@ -136,10 +135,9 @@ impl<'a> Naive<'a> {
                 let share: f64 = name
                     .iter()
                     .filter(|term| distinct.contains(*term))
-                    .map(|term| (self.information(term) / of_name * 255.0).round().max(1.0))
+                    .map(|term| (self.information(term) / of_name * 255.0).floor())
                     .sum();
                 let factor = (NAME_SHARE * 65_536.0 / 255.0).floor();
-                let by_name = (sum * share.min(255.0) * factor / 65_536.0).floor();
                 let by_pairs: f64 = pairs
                     .iter()
                     .filter(|pair| self.neighbours(document, pair))
@@ -148,10 +146,11 @@ impl<'a> Naive<'a> {
                             count((0..all).filter(|it| self.neighbours(*it, pair)).count());
                         let rarity =
                             libm::log(1.0 + (count(all) - holding + 0.5) / (holding + 0.5));
-                        (PAIR * rarity * 255.0 * FRACTION / stored).round()
+                        (PAIR * rarity / greatest * 255.0).round().clamp(1.0, 255.0)
                     })
                     .sum();
-                let score = sum + by_name + by_pairs;
+                let by_name = ((sum + by_pairs) * share * factor / 65_536.0).floor();
+                let score = sum + by_pairs + by_name;
                 format!("{score}").parse().expect("a whole number")
             })
             .collect()

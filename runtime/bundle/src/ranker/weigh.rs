@@ -289,7 +289,7 @@ fn in_order(places: impl Iterator<Item = u32>) -> impl Iterator<Item = usize> {
     clippy::cast_sign_loss,
     reason = "clamped to the range of the type"
 )]
-fn rounded(impact: f64) -> u8 {
+pub(super) fn rounded(impact: f64) -> u8 {
     impact.round().clamp(1.0, 255.0) as u8
 }
 
