@@ -25,7 +25,8 @@ what made the score. Skills that declare keywords in a tree are ranked by those,
 the others by their words, `bm25f/1`. The two scores have no common scale.
 
 In a pipe each line is path, name, decision, score, ranker and reasons, parted by tabs; the
-decision is `match`, `ambiguous` or, for what the request does not mean, `other`.
+decision is `match`, `ambiguous` or, for what the request does not mean, `other`. Those whose
+keywords match, but score less than is needed, come last.
 Exits with 0 where one skill is meant, 1 where several or none are, 2 where nothing could
 be asked.";
 
@@ -65,6 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let settings = catalog.settings()?;
     let mut route = catalog.route(&request, limit)?;
     let verdict = verdict(&route, &settings, &opened);
+    route.candidates.append(&mut route.weak);
     route.candidates.truncate(limit.max(decided(&route)));
     let mut out = Output::new();
     if args.json {
