@@ -205,8 +205,10 @@ fn a_matched_keyword_below_the_least_score_is_told_and_decides_nothing() {
         ("elephants", 9, Decision::NoMatch, &[]),
     ] {
         let route = catalog.route(request, limit).expect("an answer");
-        let told =
-            |it: &Candidate<'_>| format!("{}: {}", it.skill.path, it.matched_keywords.join(", "));
+        let told = |it| {
+            let keywords = route.matched_keywords(it).expect("an answer");
+            format!("{}: {}", it.skill.path, keywords.join(", "))
+        };
         let found: Vec<String> = route.weak.iter().map(told).collect();
         assert_eq!(
             (route.decision, found),
@@ -219,6 +221,39 @@ fn a_matched_keyword_below_the_least_score_is_told_and_decides_nothing() {
             "{request:?}, {limit}"
         );
     }
+}
+
+#[test]
+fn keywords_of_the_folder_dialect_match_with_all_of_their_words() {
+    let project = folders();
+    project.file(
+        "skills/invoices/SKILL.md",
+        "---\nname: invoices\ndescription: Bills for customers\nkeywords: [Unpaid Invoices, reminders]\n\
+         tags: Billing, dunning letters\ntriggers:\n  positive: [who owes us money]\n  negative: [refund]\n---\nText.\n",
+    );
+    let bundle = project.bundle(&["skills"]);
+    for (request, expected) in [
+        (
+            "send a reminder for each unpaid invoice",
+            &["Unpaid Invoices", "reminders"][..],
+        ),
+        ("billing: invoice or refund?", &["Billing"]),
+        ("a letter for dunning", &["dunning letters"]),
+        (
+            "tell me who still owes the customers money",
+            &["who owes us money"],
+        ),
+        ("something for customers", &[]),
+    ] {
+        let route = route(&bundle, request);
+        let best = &route.candidates[0];
+        assert_eq!(best.skill.path, "invoices", "{request}");
+        let matched = route.matched_keywords(best).expect("an answer");
+        assert_eq!(matched, expected, "{request}");
+    }
+    let route = route(&bundle, "rebase commits");
+    let matched = route.matched_keywords(&route.candidates[0]);
+    assert!(matched.expect("an answer").is_empty(), "it declares none");
 }
 
 #[test]

@@ -9,12 +9,14 @@
 //! clear lead the leader's decision stands; without one the request is
 //! ambiguous, and both rankers' candidates are named in the order of those scores.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 
 use serde_json::{Value, json};
 
 use crate::catalog::Catalog;
+use crate::declared::held_keywords;
 use crate::error::Error;
 use crate::find::{Match, Rated};
 use crate::keywords::{Decision, decide};
@@ -57,10 +59,28 @@ pub struct Candidate<'a> {
     pub ranker: &'static str,
     /// By `keywords`: see [`Match::score`]. By `bm25f/1`: natural units of rarity.
     pub score: f64,
-    /// The declared keywords that matched, in the author's order and case.
-    pub matched_keywords: Vec<&'a str>,
+    /// Those that [`Match::matched_keywords`] names.
+    matched: Vec<&'a str>,
     /// What `bm25f/1` found in common; empty where `keywords` ranked it.
     pub why: Why,
+}
+
+impl<'a> Route<'a> {
+    /// The declared keywords of a candidate that matched, as the author wrote
+    /// them. Of one that `keywords` ranked: those that made the score. Of one
+    /// that `bm25f/1` ranked: the keywords, tags and triggers of its frontmatter
+    /// all of whose terms the request holds; they are among what made it.
+    ///
+    /// The latter are looked up here, not when candidates are found: most
+    /// callers show fewer than there are.
+    pub fn matched_keywords(&self, of: &Candidate<'a>) -> Result<Vec<Cow<'a, str>>, Error> {
+        if of.ranker == KEYWORDS {
+            return Ok(of.matched.iter().copied().map(Cow::Borrowed).collect());
+        }
+        let holds = |term: &str| self.terms.iter().any(|held| held == term);
+        let held = held_keywords(of.skill.frontmatter_json()?, holds);
+        Ok(held.into_iter().map(Cow::Owned).collect())
+    }
 }
 
 impl<'a> Candidate<'a> {
@@ -69,7 +89,7 @@ impl<'a> Candidate<'a> {
             ranker: KEYWORDS,
             skill: found.skill,
             score: found.score,
-            matched_keywords: found.matched_keywords,
+            matched: found.matched_keywords,
             why: Why::default(),
         }
     }
@@ -356,7 +376,7 @@ impl<'a, 's> Router<'a, 's> {
         };
         let candidate = |scored: &Scored| {
             Ok(Candidate {
-                matched_keywords: Vec::new(),
+                matched: Vec::new(),
                 ranker: NAME,
                 score: self.table.weight(scored.score),
                 skill: self.catalog.skill(scored.document)?,
