@@ -5,7 +5,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use skillbundle_format::{Candidate, Decision, Route, Settings, rounded};
 
-use super::output::{Look, Output, is_utf8, note};
+use super::output::{Output, is_utf8, note};
 use super::record;
 use super::table::Table;
 use super::text::{columns, cut, one_line};
@@ -25,7 +25,8 @@ what made the score. Skills that declare keywords in a tree are ranked by those,
 the others by their words, `bm25f/1`. The two scores have no common scale.
 
 In a pipe each line is path, name, decision, score, ranker and reasons, parted by tabs; the
-decision is `match`, `ambiguous` or, for what the request does not mean, `other`.
+decision is `match`, `ambiguous` or, for what the request does not mean, `other`. Those whose
+keywords match, but score less than is needed, come last.
 Exits with 0 where one skill is meant, 1 where several or none are, 2 where nothing could
 be asked.";
 
@@ -65,10 +66,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let settings = catalog.settings()?;
     let mut route = catalog.route(&request, limit)?;
     let verdict = verdict(&route, &settings, &opened);
+    route.candidates.append(&mut route.weak);
     route.candidates.truncate(limit.max(decided(&route)));
     let mut out = Output::new();
     if args.json {
-        out.json(&as_json(&request, &route, &settings))?;
+        out.json(&as_json(&request, &route, &settings)?)?;
     } else if out.is_terminal() {
         draw(&mut out, &route, &verdict)?;
     } else {
@@ -179,9 +181,9 @@ impl Reason {
 }
 
 /// What made the candidate's score; its parts add up to it.
-fn reasons(candidate: &Candidate<'_>) -> Result<Vec<Reason>> {
+fn reasons<'a>(route: &Route<'a>, candidate: &Candidate<'a>) -> Result<Vec<Reason>> {
     if candidate.ranker == "keywords" {
-        return by_keywords(candidate);
+        return by_keywords(route, candidate);
     }
     let why = &candidate.why;
     let terms = why
@@ -205,8 +207,8 @@ fn reasons(candidate: &Candidate<'_>) -> Result<Vec<Reason>> {
     Ok(reasons)
 }
 
-fn by_keywords(candidate: &Candidate<'_>) -> Result<Vec<Reason>> {
-    let matched = &candidate.matched_keywords;
+fn by_keywords<'a>(route: &Route<'a>, candidate: &Candidate<'a>) -> Result<Vec<Reason>> {
+    let matched = route.matched_keywords(candidate)?;
     let what = format!(
         "{} of {} keywords",
         matched.len(),
@@ -265,27 +267,27 @@ fn draw(out: &mut Output, route: &Route<'_>, verdict: &str) -> Result<()> {
         } else {
             line.into_owned()
         })?;
-        draw_reasons(out, candidate, bars.width, look)?;
+        draw_reasons(
+            out,
+            &reasons(route, candidate)?,
+            candidate.ranker,
+            bars.width,
+        )?;
     }
     Ok(())
 }
 
 /// The reasons below a candidate, their scores below its score.
-fn draw_reasons(
-    out: &mut Output,
-    candidate: &Candidate<'_>,
-    indent: usize,
-    look: Look,
-) -> Result<()> {
-    let reasons = reasons(candidate)?;
+fn draw_reasons(out: &mut Output, reasons: &[Reason], ranker: &str, indent: usize) -> Result<()> {
+    let width = out.look().width.unwrap_or(usize::MAX);
     let names: Vec<String> = reasons.iter().map(|it| one_line(&it.what)).collect();
     let widest = names.iter().map(|it| columns(it)).max().unwrap_or(0);
     for (reason, name) in reasons.iter().zip(&names) {
         let padding = " ".repeat(widest.min(REASON).saturating_sub(columns(name)));
-        let added = figure(reason.added, candidate.ranker);
+        let added = figure(reason.added, ranker);
         let place = one_line(&reason.place);
         let line = format!("{:indent$}{added:>SCORE$}  {name}{padding}  {place}", "");
-        out.line(&cut(line.trim_end(), look.width.unwrap_or(usize::MAX)))?;
+        out.line(&cut(line.trim_end(), width))?;
     }
     Ok(())
 }
@@ -352,7 +354,7 @@ fn table(route: &Route<'_>) -> Result<Table> {
                 .trim_end()
                 .to_owned()
         };
-        let parts: Vec<String> = reasons(candidate)?.iter().map(part).collect();
+        let parts: Vec<String> = reasons(route, candidate)?.iter().map(part).collect();
         table.row([
             candidate.skill.path,
             candidate.skill.name,
@@ -365,9 +367,10 @@ fn table(route: &Route<'_>) -> Result<Table> {
     Ok(table)
 }
 
-fn as_json(request: &str, route: &Route<'_>, settings: &Settings) -> Value {
-    let skills: Vec<Value> = route.candidates.iter().map(candidate).collect();
-    json!({
+fn as_json(request: &str, route: &Route<'_>, settings: &Settings) -> Result<Value> {
+    let skills = route.candidates.iter().map(|it| candidate(route, it));
+    let skills = skills.collect::<Result<Vec<Value>>>()?;
+    Ok(json!({
         "request": request,
         "decision": word(route.decision),
         "decided": decided(route),
@@ -382,19 +385,19 @@ fn as_json(request: &str, route: &Route<'_>, settings: &Settings) -> Value {
             "ambiguity_threshold": settings.ambiguity_threshold,
         },
         "skills": skills,
-    })
+    }))
 }
 
-fn candidate(candidate: &Candidate<'_>) -> Value {
+fn candidate<'a>(route: &Route<'a>, candidate: &Candidate<'a>) -> Result<Value> {
     let mut record = record::skill(&candidate.skill);
     record.insert("score".to_owned(), rounded(candidate.score).into());
     record.insert("ranker".to_owned(), candidate.ranker.into());
     record.insert(
         "matched_keywords".to_owned(),
-        candidate.matched_keywords.clone().into(),
+        json!(route.matched_keywords(candidate)?),
     );
     record.insert("why".to_owned(), candidate.why.to_json());
-    record.into()
+    Ok(record.into())
 }
 
 #[cfg(test)]

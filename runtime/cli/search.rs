@@ -15,12 +15,15 @@ const EXAMPLES: &str = "\
 Examples:
   skillbundle search commit message             skills that hold both words
   skillbundle search pdf --dir skills -n 3      the first three of a directory
+  skillbundle search pdf -n 3 --offset 3        the next three
   skillbundle search login --path ui --tag web  only below ui, and with that tag
   skillbundle search pdf --json                 for a script
 
 A skill is found when each word occurs in its name, path, description or text, as a
 word or a part of one. Where no skill has them all, those that come closest are shown,
-best first. In a pipe each line is path, name, score and excerpt, parted by tabs.";
+best first. Where there are more than are shown, a last line says how many; the order is
+the same each time, so --offset shows the rest. In a pipe each line is path, name, score and
+excerpt, parted by tabs, and that last line goes to stderr.";
 
 // What `search` can be told. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
@@ -32,6 +35,9 @@ pub(crate) struct Args {
     /// Show at most this many
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     limit: usize,
+    /// Leave out the first N
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    offset: usize,
     /// Only skills at or below this path
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
@@ -57,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         path: args.path.as_deref(),
         dialect: args.dialect,
         tag: args.tag.as_deref(),
-        skip: 0,
+        skip: args.offset,
         limit: args.limit,
     })?;
     let mut out = Output::new();
@@ -66,6 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         out.json(&json!({
             "query": query,
             "total": found.total,
+            "offset": args.offset,
             "match": found.matched.as_str(),
             "skills": hits,
         }))?;
@@ -74,12 +81,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             note(&words);
         }
         out.table(&table(&found))?;
-        if out.is_terminal() && found.total > found.hits.len() {
-            out.line(&format!(
-                "{} of {}; -n shows more",
-                found.hits.len(),
-                text::counted(found.total as u64, "hit")
-            ))?;
+        match part(args.offset, found.hits.len(), found.total) {
+            Some(part) if out.is_terminal() => out.line(&part)?,
+            Some(part) => note(&part),
+            None => {}
         }
     }
     out.finish()?;
@@ -116,6 +121,27 @@ fn table(found: &Hits<'_>) -> Table {
     table.hide("NAME");
     table.hide("SCORE");
     table
+}
+
+/// Which of the hits are shown, and how to see more; nothing where all are.
+fn part(offset: usize, shown: usize, total: usize) -> Option<String> {
+    if shown == total {
+        return None;
+    }
+    let all = text::grouped(total as u64);
+    let (first, last) = (offset.saturating_add(1), offset.saturating_add(shown));
+    let which = match shown {
+        0 if offset < total => format!("none of {all} shown"),
+        0 => format!("none from --offset {offset} on; there are {all}"),
+        1 => format!("hit {first} of {all}"),
+        _ => format!("hits {first} to {last} of {all}"),
+    };
+    let more = if shown > 0 && last < total {
+        format!("; --offset {last} shows more")
+    } else {
+        String::new()
+    };
+    Some(which + &more)
 }
 
 /// What to tell a person who did not get what was asked for.

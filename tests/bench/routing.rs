@@ -3,22 +3,29 @@
 //! `cargo bench --bench routing` times requests to made-up skills. Where
 //! `SKILLBUNDLE_ROUTING` names a folder with labelled requests to real trees
 //! (`trees/<tree>/…/SKILL.md` and `dev-pairs.jsonl`, one object a line with `q`,
-//! `label`, `repo`, `expect` and `not`), it also measures those, and the small
-//! talk of `tests/fixtures/small-talk.txt`. Ends with 1 where a goal is missed.
+//! `label`, `repo`, `lang`, `expect` and `not`), it also measures those, side by
+//! side with what the specifications say, and the small talk of
+//! `tests/fixtures/small-talk.txt`. Ends with 1 where a goal is missed.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+#[path = "kit/figures.rs"]
+mod figures;
 #[path = "kit/labelled.rs"]
 mod labelled;
 #[path = "kit/sample.rs"]
 mod sample;
+#[path = "kit/systems.rs"]
+mod systems;
+#[path = "kit/tally.rs"]
+mod tally;
 #[path = "kit/zipf.rs"]
 mod zipf;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let met = [labelled::measure(), zipf::measure()];
+    let met = [figures::measure(), zipf::measure()];
     if met.iter().all(|met| *met) {
         ExitCode::SUCCESS
     } else {

@@ -17,7 +17,8 @@ use transcript::{check, without_layout};
 /// The folder that the transcripts work in.
 ///
 /// `team` holds two good folder-dialect skills, `tree` a good tree; `odd` a
-/// skill whose words a terminal must not obey; `broken` one skill without a
+/// skill whose words a terminal must not obey; `rules` a page with many keywords; `bills`
+/// a folder-dialect skill with keywords, tags and triggers; `broken` one skill without a
 /// description and one that is fine. `team.skb` is made of `team`.
 fn office() -> Project {
     let project = Project::from_fixture("tree");
@@ -33,6 +34,8 @@ fn office() -> Project {
         .file("team/docs/pdf/logo.png", b"\x89PNG\r\n\x1a\n\0\0")
         .mode("team/docs/pdf/scripts/fill.py", 0o755)
         .file("odd/red/SKILL.md", "---\nname: red\ndescription: \"\\e[31mred\\e[0m\\a 日本語\"\n---\nBody \u{1b}[2Jcleared\n")
+        .file("rules/_root.md", "---\ndescription: How we write\nkeywords: [style, wording, tone, spelling, commit, titles]\n---\nBe brief.\n")
+        .file("bills/invoices/SKILL.md", "---\nname: invoices\ndescription: Bills and what becomes of them\nkeywords: [Refund, credit note]\ntags: late payments, EU\ntriggers: [a refund for a payment]\n---\n# Bills\n")
         .file("broken/bad/SKILL.md", "---\nname: bad\n---\n# Bad\n")
         .skill("broken/fine", "fine", "Works as it should");
     project.bundle_file(&["team"], "team.skb");

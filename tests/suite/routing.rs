@@ -1,7 +1,7 @@
 //! From a request to a skill, through the compiler and the bundle: what
 //! decides, who ranked, and what the content may tune.
 
-use skillbundle_format::{Bundle, Decision, Route};
+use skillbundle_format::{Bundle, Candidate, Decision, Route};
 
 use crate::project::Project;
 
@@ -174,6 +174,86 @@ fn where_both_rankers_found_something_the_shared_score_decides() {
     let request = "a sign-in login page, pages for sign-in, and csv";
     let found = route(&bundle, request);
     assert_eq!(found.candidates[0].skill.path, "login", "{found:?}");
+}
+
+#[test]
+fn a_matched_keyword_below_the_least_score_is_told_and_decides_nothing() {
+    let project = folders();
+    for (path, keywords) in [
+        ("_root", "zzzz"),
+        ("login", "login, page"),
+        ("broad", "k1, k2, k3, k4, k5, k6, k7, k8, k9, Login"),
+        ("wide", "page, login, k3, k4, k5, k6, k7, k8, k9, k10, k11"),
+    ] {
+        project.file(
+            &format!("tree/{path}.md"),
+            format!("---\ndescription: Text\nkeywords: [{keywords}]\n---\nText.\n"),
+        );
+    }
+    let bundle = project.bundle(&["tree", "skills"]);
+    let catalog = bundle.catalog().expect("a catalog");
+    for (request, limit, decision, weak) in [
+        ("a login page", 0, Decision::Match, &[][..]),
+        ("a login page", 1, Decision::Match, &["wide: page, login"]),
+        (
+            "a login page",
+            9,
+            Decision::Match,
+            &["wide: page, login", "broad: Login"],
+        ),
+        ("k9", 9, Decision::NoMatch, &["broad: k9", "wide: k9"]),
+        ("elephants", 9, Decision::NoMatch, &[]),
+    ] {
+        let route = catalog.route(request, limit).expect("an answer");
+        let told = |it| {
+            let keywords = route.matched_keywords(it).expect("an answer");
+            format!("{}: {}", it.skill.path, keywords.join(", "))
+        };
+        let found: Vec<String> = route.weak.iter().map(told).collect();
+        assert_eq!(
+            (route.decision, found),
+            (decision, weak.iter().map(ToString::to_string).collect()),
+            "{request:?}, {limit}"
+        );
+        let is_weak = |it: &Candidate<'_>| ["wide", "broad"].contains(&it.skill.path);
+        assert!(
+            !route.candidates.iter().any(is_weak),
+            "{request:?}, {limit}"
+        );
+    }
+}
+
+#[test]
+fn keywords_of_the_folder_dialect_match_with_all_of_their_words() {
+    let project = folders();
+    project.file(
+        "skills/invoices/SKILL.md",
+        "---\nname: invoices\ndescription: Bills for customers\nkeywords: [Unpaid Invoices, reminders]\n\
+         tags: Billing, dunning letters\ntriggers:\n  positive: [who owes us money]\n  negative: [refund]\n---\nText.\n",
+    );
+    let bundle = project.bundle(&["skills"]);
+    for (request, expected) in [
+        (
+            "send a reminder for each unpaid invoice",
+            &["Unpaid Invoices", "reminders"][..],
+        ),
+        ("billing: invoice or refund?", &["Billing"]),
+        ("a letter for dunning", &["dunning letters"]),
+        (
+            "tell me who still owes the customers money",
+            &["who owes us money"],
+        ),
+        ("something for customers", &[]),
+    ] {
+        let route = route(&bundle, request);
+        let best = &route.candidates[0];
+        assert_eq!(best.skill.path, "invoices", "{request}");
+        let matched = route.matched_keywords(best).expect("an answer");
+        assert_eq!(matched, expected, "{request}");
+    }
+    let route = route(&bundle, "rebase commits");
+    let matched = route.matched_keywords(&route.candidates[0]);
+    assert!(matched.expect("an answer").is_empty(), "it declares none");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::model::SkillEntry;
 use crate::names::fold;
+use crate::text::terms::{Cut, Cutter};
 
 /// Lists of words and phrases.
 const LISTS: &[&str] = &["keywords", "tags", "triggers"];
@@ -58,6 +59,54 @@ pub(crate) fn has_tag(frontmatter_json: &str, tag: &str) -> bool {
     tags.iter()
         .flat_map(|text| text.split(','))
         .any(|text| fold(text) == tag)
+}
+
+/// The declared keywords, tags and triggers that say something and all of whose
+/// terms are held, as the author wrote them, each once.
+pub(crate) fn held_keywords(frontmatter_json: &str, holds: impl Fn(&str) -> bool) -> Vec<String> {
+    // Most skills declare none; to know that, nothing need be parsed.
+    if !LISTS.iter().any(|key| has_text(frontmatter_json, key)) {
+        return Vec::new();
+    }
+    let mut keywords = Vec::new();
+    each_map(frontmatter_json, |map| {
+        for (key, value) in LISTS.iter().filter_map(|key| Some((key, map.get(*key)?))) {
+            let mut lines = Vec::new();
+            texts(value, &mut lines);
+            if LABELS.contains(key) {
+                let parts = lines.iter().flat_map(|line| line.split(','));
+                keywords.extend(parts.map(|part| part.trim().to_owned()));
+            } else {
+                keywords.append(&mut lines);
+            }
+        }
+    });
+    let mut cutter = Cutter::default();
+    let mut held: Vec<String> = Vec::new();
+    for keyword in keywords {
+        if !held.contains(&keyword) && is_held(&mut cutter, &keyword, &holds) {
+            held.push(keyword);
+        }
+    }
+    held
+}
+
+/// Whether the JSON may have a key or value that begins with `word`.
+fn has_text(json: &str, word: &str) -> bool {
+    let mut found = json.match_indices(word);
+    found.any(|(at, _)| json[..at].ends_with('"'))
+}
+
+/// Whether the text has terms, and all of them are held.
+fn is_held(cutter: &mut Cutter, text: &str, holds: impl Fn(&str) -> bool) -> bool {
+    let (mut some, mut all) = (false, true);
+    cutter.cut(text, |cut| {
+        if let Cut::Term(term) = cut {
+            some = true;
+            all &= holds(term);
+        }
+    });
+    some && all
 }
 
 /// Gives the frontmatter, and what it has under `metadata`, to `take`.
@@ -113,6 +162,64 @@ mod tests {
                 *expected,
                 "{tag} in {frontmatter}"
             );
+        }
+    }
+
+    /// Frontmatter, the terms that are held, the keywords that therefore are.
+    const HELD: &[(&str, &str, &[&str])] = &[
+        (
+            r#"{"keywords":["PDF Forms","merge"]}"#,
+            "form pdf",
+            &["PDF Forms"],
+        ),
+        (r#"{"keywords":["PDF Forms","merge"]}"#, "form", &[]),
+        (
+            r#"{"keywords":["Forms","form","Forms"]}"#,
+            "form",
+            &["Forms", "form"],
+        ),
+        (
+            r#"{"tags":"pdf, Office Forms ,x"}"#,
+            "form offic pdf",
+            &["pdf", "Office Forms"],
+        ),
+        (
+            r#"{"triggers":["Fill in, sign and send"]}"#,
+            "fill sign send",
+            &["Fill in, sign and send"],
+        ),
+        (
+            r#"{"triggers":["Fill in, sign and send"]}"#,
+            "fill sign",
+            &[],
+        ),
+        (
+            r#"{"triggers":{"positive":["fill"],"negative":["sign"]}}"#,
+            "fill sign",
+            &["fill"],
+        ),
+        (
+            r#"{"metadata":{"tags":"b1"},"keywords":["a1"],"triggers":["c1"],"tags":["d1"]}"#,
+            "a1 b1 c1 d1",
+            &["a1", "d1", "c1", "b1"],
+        ),
+        (r#"{"keywords":["the of","","!"]}"#, "the of", &[]),
+        (
+            r#"{"keywords":["合同审查"]}"#,
+            "合同 同审 审查",
+            &["合同审查"],
+        ),
+        (r#"{"keywords":[]}"#, "pdf", &[]),
+        (r#"{"name":"pdf","description":"pdf"}"#, "pdf", &[]),
+        (r#"{"description":"about keywords"}"#, "keyword", &[]),
+        ("", "pdf", &[]),
+    ];
+
+    #[test]
+    fn a_keyword_is_held_with_all_of_its_terms() {
+        for (frontmatter, terms, expected) in HELD {
+            let held = held_keywords(frontmatter, |term| terms.split(' ').any(|it| it == term));
+            assert_eq!(held, *expected, "{terms} in {frontmatter}");
         }
     }
 }

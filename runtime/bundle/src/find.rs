@@ -32,6 +32,27 @@ pub struct Match<'a> {
     pub matched_keywords: Vec<&'a str>,
 }
 
+/// A skill with a matched keyword.
+pub(crate) struct Rated<'a> {
+    skill: Skill<'a>,
+    /// See [`Match::score`].
+    pub(crate) score: f64,
+    /// Whether the score reaches the content's `min_score`.
+    pub(crate) counts: bool,
+    found: KeywordMatch,
+}
+
+impl<'a> Rated<'a> {
+    /// With the matched keywords as their author wrote them.
+    pub(crate) fn told(self) -> Result<Match<'a>, Error> {
+        Ok(Match {
+            matched_keywords: declared(&self.skill, &self.found)?,
+            skill: self.skill,
+            score: self.score,
+        })
+    }
+}
+
 /// What to look for, and among which skills. Nothing but the query narrows
 /// unless it is told to.
 #[derive(Debug, Clone, Copy, Default)]
@@ -160,33 +181,43 @@ impl<'a> Catalog<'a> {
     /// priority alone never lets a skill in. Which keywords match is for the
     /// content's [`Profile`] to say.
     pub fn match_keywords(&self, context: &str) -> Result<Vec<Match<'a>>, Error> {
-        let Settings {
-            min_score, profile, ..
-        } = self.settings()?;
+        let rated = self.rate_keywords(context, &self.settings()?, false)?;
+        rated.into_iter().map(Rated::told).collect()
+    }
+
+    /// What [`Self::match_keywords`] finds before the matched keywords are
+    /// looked up; with `weak`, those below the least score too.
+    pub(crate) fn rate_keywords(
+        &self,
+        context: &str,
+        settings: &Settings,
+        weak: bool,
+    ) -> Result<Vec<Rated<'a>>, Error> {
         let section = self.bundle.keyword_section()?;
-        let found = match profile {
+        let found = match settings.profile {
             Profile::Spec => KeywordTable::open(section)?.query(&tokenize(context))?,
             Profile::Calibrated => CalibratedTable::open(section)?.query(context)?,
         };
-        let mut matches = Vec::new();
+        let mut rated = Vec::new();
         for found in found {
             let skill = self.skill(found.skill)?;
             let score = keywords::score(found.matched.len(), found.total, skill.priority);
-            if keywords::passes(score, min_score) {
-                let matched_keywords = declared(&skill, &found)?;
-                matches.push(Match {
+            let counts = keywords::passes(score, settings.min_score);
+            if counts || weak {
+                rated.push(Rated {
                     skill,
                     score,
-                    matched_keywords,
+                    counts,
+                    found,
                 });
             }
         }
-        matches.sort_by(|a, b| {
+        rated.sort_by(|a, b| {
             b.score
                 .total_cmp(&a.score)
                 .then_with(|| a.skill.path.cmp(b.skill.path))
         });
-        Ok(matches)
+        Ok(rated)
     }
 
     /// Skills whose install name, name, description and body together hold

@@ -9,14 +9,16 @@
 //! clear lead the leader's decision stands; without one the request is
 //! ambiguous, and both rankers' candidates are named in the order of those scores.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 
 use serde_json::{Value, json};
 
 use crate::catalog::Catalog;
+use crate::declared::held_keywords;
 use crate::error::Error;
-use crate::find::Match;
+use crate::find::{Match, Rated};
 use crate::keywords::{Decision, decide};
 use crate::ranker::parameters::{CONFIDENCE_GROWTH, MIN_CONFIDENCE, NAME};
 use crate::ranker::{Asked, RankTable, Scored, Scratch, field_names};
@@ -33,6 +35,9 @@ pub struct Route<'a> {
     pub ranker: &'static str,
     /// Best first: those that the decision is about, then others that scored.
     pub candidates: Vec<Candidate<'a>>,
+    /// Skills with a matched keyword whose score is below the content's
+    /// `min_score`, best first. They are told, and decide nothing.
+    pub weak: Vec<Candidate<'a>>,
     /// The request as `bm25f/1` reads it: stems, each once.
     pub terms: Vec<String>,
     /// How sure `bm25f/1` is that its best skill is meant; 0 where it has none.
@@ -54,10 +59,40 @@ pub struct Candidate<'a> {
     pub ranker: &'static str,
     /// By `keywords`: see [`Match::score`]. By `bm25f/1`: natural units of rarity.
     pub score: f64,
-    /// The declared keywords that matched, in the author's order and case.
-    pub matched_keywords: Vec<&'a str>,
+    /// Those that [`Match::matched_keywords`] names.
+    matched: Vec<&'a str>,
     /// What `bm25f/1` found in common; empty where `keywords` ranked it.
     pub why: Why,
+}
+
+impl<'a> Route<'a> {
+    /// The declared keywords of a candidate that matched, as the author wrote
+    /// them. Of one that `keywords` ranked: those that made the score. Of one
+    /// that `bm25f/1` ranked: the keywords, tags and triggers of its frontmatter
+    /// all of whose terms the request holds; they are among what made it.
+    ///
+    /// The latter are looked up here, not when candidates are found: most
+    /// callers show fewer than there are.
+    pub fn matched_keywords(&self, of: &Candidate<'a>) -> Result<Vec<Cow<'a, str>>, Error> {
+        if of.ranker == KEYWORDS {
+            return Ok(of.matched.iter().copied().map(Cow::Borrowed).collect());
+        }
+        let holds = |term: &str| self.terms.iter().any(|held| held == term);
+        let held = held_keywords(of.skill.frontmatter_json()?, holds);
+        Ok(held.into_iter().map(Cow::Owned).collect())
+    }
+}
+
+impl<'a> Candidate<'a> {
+    fn by_keywords(found: Match<'a>) -> Self {
+        Self {
+            ranker: KEYWORDS,
+            skill: found.skill,
+            score: found.score,
+            matched: found.matched_keywords,
+            why: Why::default(),
+        }
+    }
 }
 
 /// What a request and a skill have in common, in the units of the score.
@@ -140,7 +175,7 @@ thread_local! {
 
 impl<'a> Catalog<'a> {
     /// Which skill `request` means, with at most `limit` candidates, though
-    /// never fewer than the decision is about.
+    /// never fewer than the decision is about, and at most `limit` weak ones.
     pub fn route(&self, request: &str, limit: usize) -> Result<Route<'a>, Error> {
         BUFFERS.with_borrow_mut(|(scratch, asked)| {
             let router = Router::new(*self, request, scratch, asked)?;
@@ -255,7 +290,7 @@ impl<'a, 's> Router<'a, 's> {
         limit: usize,
         scratch: &mut Scratch,
     ) -> Result<Route<'a>, Error> {
-        let keywords = self.by_keywords(request)?;
+        let (keywords, weak) = self.by_keywords(request, limit)?;
         let limit = limit.max(self.max_candidates() + 1);
         let best = self.table.best(
             self.asked,
@@ -272,6 +307,7 @@ impl<'a, 's> Router<'a, 's> {
             decision,
             ranker,
             candidates,
+            weak,
             terms: self.asked.terms().map(str::to_owned).collect(),
             confidence,
             min_confidence: self.min_confidence(),
@@ -299,25 +335,33 @@ impl<'a, 's> Router<'a, 's> {
             .map_or(0.0, |best| self.table.confidence(self.asked, best.score))
     }
 
-    fn by_keywords(&self, request: &str) -> Result<Found<'a>, Error> {
-        let matches = self.catalog.match_keywords(request)?;
-        let scores: Vec<f64> = matches.iter().map(|found| found.score).collect();
+    /// What spec 3's rule finds, and the best of what is too weak for it.
+    fn by_keywords(
+        &self,
+        request: &str,
+        most_weak: usize,
+    ) -> Result<(Found<'a>, Vec<Candidate<'a>>), Error> {
+        let rated = self
+            .catalog
+            .rate_keywords(request, &self.settings, most_weak > 0)?;
+        let (rated, weak): (Vec<_>, Vec<_>) = rated.into_iter().partition(|it| it.counts);
+        let scores: Vec<f64> = rated.iter().map(|rated| rated.score).collect();
         let decision = decide(
             &scores,
             self.settings.ambiguity_threshold,
             self.settings.max_results,
         );
-        let candidate = |found: Match<'a>| Candidate {
-            ranker: KEYWORDS,
-            skill: found.skill,
-            score: found.score,
-            matched_keywords: found.matched_keywords,
-            why: Why::default(),
-        };
-        Ok(Found {
-            decision,
-            candidates: matches.into_iter().map(candidate).collect(),
-        })
+        let told = |rated: Rated<'a>| rated.told().map(Candidate::by_keywords);
+        let weak = weak.into_iter().take(most_weak).map(told);
+        let weak = weak.collect::<Result<_, _>>()?;
+        let candidates = rated.into_iter().map(told).collect::<Result<_, _>>()?;
+        Ok((
+            Found {
+                decision,
+                candidates,
+            },
+            weak,
+        ))
     }
 
     fn by_terms(&self, best: &[Scored], confidence: f64, margin: f64) -> Result<Found<'a>, Error> {
@@ -332,7 +376,7 @@ impl<'a, 's> Router<'a, 's> {
         };
         let candidate = |scored: &Scored| {
             Ok(Candidate {
-                matched_keywords: Vec::new(),
+                matched: Vec::new(),
                 ranker: NAME,
                 score: self.table.weight(scored.score),
                 skill: self.catalog.skill(scored.document)?,

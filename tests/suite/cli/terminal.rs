@@ -187,6 +187,31 @@ fn colours_are_for_terminals_and_can_be_refused() {
 }
 
 #[test]
+fn a_search_tells_below_the_hits_which_of_how_many_they_are() {
+    let project = office();
+    for (page, last) in [
+        (
+            &["-n", "2"][..],
+            Some("hits 1 to 2 of 3; --offset 2 shows more"),
+        ),
+        (&["-n", "2", "--offset", "2"], Some("hit 3 of 3")),
+        (
+            &["--offset", "3"],
+            Some("none from --offset 3 on; there are 3"),
+        ),
+        (&[], None),
+    ] {
+        let mut command = project.command();
+        command
+            .args(["search", "react", "--dir", "tree"])
+            .args(page);
+        let said = on_terminal(&mut command, 80);
+        let told = said.lines().last().filter(|line| !line.starts_with("ui/"));
+        assert_eq!(told.map(str::trim_end), last, "{page:?}: {said}");
+    }
+}
+
+#[test]
 fn a_terminal_obeys_nothing_that_a_skill_says() {
     let project = office();
     project.file(

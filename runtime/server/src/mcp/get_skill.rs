@@ -57,10 +57,14 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
     let catalog = asked.generation.catalog()?;
     let route = catalog.route(context, 0)?;
     let mut answer = match (route.decision, route.candidates.as_slice()) {
-        (Decision::Match, [best, ..]) => resolved(best)?,
+        (Decision::Match, [best, ..]) => resolved(&route, best)?,
         (Decision::Ambiguous(count), candidates) => json!({
             "ambiguous": true,
-            "candidates": candidates.iter().take(count).map(candidate).collect::<Vec<_>>(),
+            "candidates": candidates
+                .iter()
+                .take(count)
+                .map(|found| candidate(&route, found))
+                .collect::<Result<Vec<_>, _>>()?,
             "message": "Multiple skills match. Specify your need or pick a skill_path.",
         }),
         _ => json!({ "no_match": true, "message": "No skill matches the given context." }),
@@ -83,18 +87,18 @@ fn routing(route: &Route<'_>) -> Value {
     })
 }
 
-fn candidate(found: &Candidate<'_>) -> Value {
+fn candidate<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Error> {
     let candidate = json!({
         "skill_path": found.skill.path,
         "score": rounded(found.score),
         "description": found.skill.description,
-        "matched_keywords": found.matched_keywords,
+        "matched_keywords": route.matched_keywords(found)?,
         "ranker": found.ranker,
     });
-    with_reasons(candidate, found)
+    Ok(with_reasons(candidate, found))
 }
 
-/// An answer of `bm25f/1` says why; the matched keywords are why of the other.
+/// An answer of `bm25f/1` says why; of the other, the matched keywords do.
 fn with_reasons(mut answer: Value, found: &Candidate<'_>) -> Value {
     if found.why != Why::default() {
         answer["why"] = found.why.to_json();
@@ -102,7 +106,7 @@ fn with_reasons(mut answer: Value, found: &Candidate<'_>) -> Value {
     answer
 }
 
-fn resolved(found: &Candidate<'_>) -> Result<Value, Error> {
+fn resolved<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Error> {
     let skill = &found.skill;
     let own = skill.files()?;
     let inherited = if skill.inherit {
@@ -124,7 +128,7 @@ fn resolved(found: &Candidate<'_>) -> Result<Value, Error> {
     let answer = json!({
         "skill_path": skill.path,
         "score": rounded(found.score),
-        "matched_keywords": found.matched_keywords,
+        "matched_keywords": route.matched_keywords(found)?,
         "content": skill.content()?,
         "assets": own(asset)?,
         "scripts": own(script)?,

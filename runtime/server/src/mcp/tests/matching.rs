@@ -142,6 +142,32 @@ fn get_skill_says_why_a_skill_of_the_folder_dialect_fits() {
 }
 
 #[test]
+fn get_skill_names_the_declared_keywords_of_the_folder_dialect_that_a_request_holds() {
+    let mut skills = spec_folders();
+    for skill in &mut skills.skills {
+        skill.frontmatter_json = r#"{"keywords":["Schemas"],"tags":"indexes, backups"}"#.to_owned();
+    }
+    let ask = |skills: &SkillSet, context| {
+        let mut client = client(skills.clone());
+        data(&client.call("get_skill", json!({ "context": context })))
+    };
+    let answer = ask(&skills, "Design a Postgres schema with the right index");
+    assert_eq!(
+        (&answer["skill_path"], &answer["matched_keywords"]),
+        (&json!("postgres"), &json!(["Schemas", "indexes"])),
+        "{answer}"
+    );
+    // All three declare it, which makes it tell little, and nothing tells them apart.
+    skills.settings.min_confidence = Some(0.0);
+    let answer = ask(&skills, "backups");
+    let candidates = answer["candidates"].as_array().unwrap();
+    assert_eq!(candidates.len(), 3, "{answer}");
+    for candidate in candidates {
+        assert_eq!(candidate["matched_keywords"], json!(["backups"]));
+    }
+}
+
+#[test]
 fn candidates_are_as_many_as_the_content_allows() {
     let mut skills = set((0..6)
         .map(|n| tree(&format!("s{n}"), "d", &["auth"], "x"))
