@@ -9,10 +9,10 @@
 //! tf~(t,d) = Σ_f weight_f · tf_f / (1 − length_f + length_f · len_f / avglen_f)
 //! df~(t)   = skills that hold t outside the body + BODY_SHARE · the others that hold it
 //! I(t)     = ln(1 + (N − df~ + κ(1−p) + ½) / (df~ + κ·p + ½)), p: share in the background
-//! W(t,d)   = I(t) · tf~ · (k₁+1) / (k₁ + tf~)               kept as 1 to 255
+//! W(t,d)   = I(t) · tf~ · (k₁+1) / (k₁ + tf~)               kept as 1 to 255, as are neighbours
 //! U(q,d)   = Σ_t W(t,d)
-//! S(q,d)   = U · (1 + NAME_SHARE · share of the name's information in q)
-//!            + PAIR · Σ over neighbours in q that are neighbours in d: ln(1 + (N − df₂ + ½)/(df₂ + ½))
+//! P(q,d)   = PAIR · Σ over neighbours in q that are neighbours in d: ln(1 + (N − df₂ + ½)/(df₂ + ½))
+//! S(q,d)   = (U + P) · (1 + NAME_SHARE · share of the name's information in q)
 //!            + the greatest S there is, where q names d outright
 //! conf(q)  = S₁ / √max(Σ_t I(t), LEAST_INFORMATION)
 //! ```

@@ -422,6 +422,19 @@ fn long_requests_are_read_up_to_the_limit() {
 }
 
 #[test]
+fn a_skill_that_holds_a_long_request_word_for_word_scores_highest() {
+    let words: Vec<String> = (0..400).map(|it| format!("word{it}")).collect();
+    let documents = [
+        document("few", "word1 word2"),
+        document("all", &words.join(" ")),
+    ];
+    let bytes = build(&documents).expect("small");
+    let found = fast(&bytes, 2, &words.join(" "), &[], 2);
+    assert_eq!(found[0].0, 1);
+    assert!(found[0].1 > 10 * found[1].1, "no sum wraps: {found:?}");
+}
+
+#[test]
 fn no_documents_and_no_terms_are_no_trouble() {
     assert_eq!(fast(&build(&[]).expect("small"), 0, "anything", &[], 5), []);
     let bytes = build(&[document("", ""), document("a", "")]).expect("small");
