@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use crate::error::{Error, corrupt};
 
-/// Tables begin and end on this boundary, so that they can follow one another:
-/// a cache line.
-const ALIGN: usize = 64;
+/// Tables begin and end on this boundary, so that they can follow one another.
+const ALIGN: usize = 16;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// How a kind of table begins: what it is, in which layout.
 pub(crate) type Magic = [u8; 4];
@@ -87,7 +89,7 @@ impl TableWriter {
 
 /// Where arrays of so many bytes begin behind so many bytes.
 fn lined(len: usize, array: usize) -> usize {
-    len.next_multiple_of(array.clamp(1, ALIGN))
+    len.next_multiple_of(array.clamp(1, LINE))
 }
 
 /// Cuts a table into its arrays, in the order they were put.

@@ -228,17 +228,22 @@ impl<'a> RankTable<'a> {
 
     /// Whether the two terms may be neighbours somewhere: mostly no where they
     /// are not, without a search.
-    fn may_be_pair(&self, first: u32, second: u32) -> Option<bool> {
+    fn may_be_pair(&self, (first, second): (u32, u32)) -> Option<bool> {
         let (word, bits) = filter::place(first, second, self.filter.len());
         Some(self.filter.get(word)? & bits == bits)
     }
 
-    /// The number of the pair of two terms, if they are neighbours somewhere.
-    fn pair(&self, first: u32, second: u32) -> Option<Option<usize>> {
+    /// Where the pair of two terms is among all: one place, or an empty range if
+    /// they are neighbours nowhere.
+    fn pair(&self, terms: (u32, u32)) -> Option<Range<usize>> {
+        if !self.may_be_pair(terms)? {
+            return Some(0..0);
+        }
+        let (first, second) = terms;
         let range = self.record(first)?.pairs()?;
         let at = partition_point(range.clone(), |at| Some(self.seconds.get(at)? < second))?;
-        let is_there = at < range.end && self.seconds.get(at)? == second;
-        Some(is_there.then_some(at))
+        let found = at < range.end && self.seconds.get(at)? == second;
+        Some(at..at + usize::from(found))
     }
 
     /// The documents in which the terms of a pair are neighbours, and what each

@@ -11,6 +11,7 @@
 
 pub(crate) mod background;
 pub(crate) mod clauses;
+mod ends;
 mod marks;
 pub(crate) mod mentions;
 mod stem;

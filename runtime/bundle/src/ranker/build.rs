@@ -5,9 +5,7 @@ use super::lists::{self, Unit};
 use super::parameters::{Field, LEAST_INFORMATION, PAIR};
 use super::record::{Impacts, Record, RecordBytes};
 use super::weigh::{Document, Term, Weighed, rounded, weigh};
-use super::{
-    MAGIC, MAX_DOCUMENTS, ROW_SHARE, SHARES, TREE, bucket, count, filter, fixed, hash,
-};
+use super::{MAGIC, MAX_DOCUMENTS, ROW_SHARE, SHARES, TREE, bucket, count, filter, fixed, hash};
 use crate::error::Error;
 use crate::flat::TableWriter;
 

@@ -105,6 +105,9 @@ impl Lanes {
 pub(super) struct Bound(u16x8);
 
 impl Bound {
+    /// The bound of no scores.
+    pub(super) const NOTHING: Self = Self(u16x8::ZERO);
+
     /// The bound of the scores of which this one is that of the rows alone.
     pub(super) fn with(self, parts: Parts<'_>) -> Self {
         let shares = wide_bytes(parts.shares).fold(u8x16::ZERO, u8x16::max);

@@ -39,7 +39,15 @@ pub(crate) struct Asked {
     /// What the table holds of those that some document holds.
     pub(super) held: Vec<Record>,
     /// Neighbours, by their places in `terms`; each once.
-    pub(super) pairs: Vec<(usize, usize)>,
+    pairs: Vec<(usize, usize)>,
+}
+
+/// Neighbours in a request.
+pub(super) struct AskedPair {
+    /// Their places in [`Asked::terms`].
+    places: (usize, usize),
+    /// Their places in the table.
+    pub(super) terms: (u32, u32),
 }
 
 impl Reasons {
@@ -74,6 +82,15 @@ impl Asked {
     /// What the terms tell, in [`super::FRACTION`]s.
     fn information(&self) -> u32 {
         self.terms.iter().map(|term| term.information).sum()
+    }
+
+    /// The neighbours each of which some document holds.
+    pub(super) fn held_pairs(&self) -> impl Iterator<Item = AskedPair> {
+        let pairs = self.pairs.iter().map(|(first, second)| AskedPair {
+            places: (*first, *second),
+            terms: (self.terms[*first].term, self.terms[*second].term),
+        });
+        pairs.filter(|AskedPair { terms, .. }| terms.0 != ABSENT && terms.1 != ABSENT)
     }
 
     /// The place of a term, a new one if need be and there is room.
@@ -165,20 +182,6 @@ impl RankTable<'_> {
         Some(())
     }
 
-    /// The number of the pair of two neighbours of a request.
-    pub(super) fn neighbours(
-        &self,
-        asked: &Asked,
-        first: usize,
-        second: usize,
-    ) -> Option<Option<usize>> {
-        match (asked.terms[first].term, asked.terms[second].term) {
-            (ABSENT, _) | (_, ABSENT) => Some(None),
-            (first, second) if self.may_be_pair(first, second)? => self.pair(first, second),
-            _ => Some(None),
-        }
-    }
-
     /// How sure it is that a request with this best score means the document.
     pub(crate) fn confidence(&self, asked: &Asked, score: u32) -> f64 {
         let information = asked.information().max(self.least_information);
@@ -209,11 +212,11 @@ impl RankTable<'_> {
             share = share.wrapping_add(self.names(&term)?.get(document));
         }
         let mut pairs = Vec::new();
-        for (first, second) in &asked.pairs {
-            if let Some(pair) = self.neighbours(asked, *first, *second)? {
+        for AskedPair { places, terms } in asked.held_pairs() {
+            for pair in self.pair(terms)? {
                 let impact = self.pair_list(pair)?.get(document);
                 if impact > 0 {
-                    pairs.push((*first, *second, impact));
+                    pairs.push((places.0, places.1, impact));
                 }
             }
         }

@@ -18,10 +18,11 @@ use super::{RankTable, WHAT};
 use crate::error::{Error, corrupt};
 use crate::text::terms::Cutter;
 
-/// Whoever wants more documents gets them without [`RankTable::least`].
+/// Whoever wants more documents gets them without a first look at the most
+/// promising ones.
 const MAX_LOOKS: usize = 16;
 
-/// That looks at so many chunks more than documents are wanted.
+/// That look is at so many chunks more than documents are wanted.
 const MORE_LOOKS: usize = 5;
 
 /// Lines of each list that are looked at early.
@@ -46,8 +47,10 @@ pub(crate) struct Scratch {
     pairs: Vec<usize>,
     /// Per chunk: what no document in it scores more than.
     bounds: Vec<Bound>,
-    /// The chunks whose bounds reach what is wanted.
+    /// The chunks that are looked at next.
     promising: Vec<usize>,
+    /// The scores of the most promising ones.
+    looked: Vec<Lanes>,
 }
 
 impl Scratch {
@@ -55,7 +58,26 @@ impl Scratch {
         self.rows.clear();
         self.sums.clear();
         self.shares.clear();
-        self.shares.resize(documents.next_multiple_of(CHUNK) + SLACK, 0);
+        self.shares
+            .resize(documents.next_multiple_of(CHUNK) + SLACK, 0);
+    }
+
+    /// Finds the chunks of the greatest bounds, best first.
+    fn find_most_promising(&mut self, chunks: usize) {
+        let mut best = [(0, 0); MAX_LOOKS + MORE_LOOKS];
+        let best = &mut best[..chunks.min(MAX_LOOKS + MORE_LOOKS)];
+        for (at, bound) in self.bounds.iter().enumerate() {
+            let [.., (least, _)] = best else { break };
+            if *least < u16::MAX && bound.reaches(*least + 1) {
+                let bound = bound.greatest();
+                let place = best.partition_point(|(it, _)| *it >= bound);
+                best.copy_within(place..best.len() - 1, place + 1);
+                best[place] = (bound, at);
+            }
+        }
+        self.promising.clear();
+        let chunks = best.iter().take_while(|(bound, _)| *bound > 0);
+        self.promising.extend(chunks.map(|(_, at)| *at));
     }
 
     fn chunk(&self, at: usize) -> Option<Parts<'_>> {
@@ -108,11 +130,13 @@ impl RankTable<'_> {
         }
         let accept = |document| !named.contains(&document) && accept(document);
         if (1..=MAX_LOOKS).contains(&best.missing()) {
-            best.want(self.least(best.missing(), &accept, scratch)?);
+            self.offer_most_promising(&mut best, &accept, scratch)?;
         }
         self.find_promising(best.wanted(), scratch)?;
         for at in &scratch.promising {
-            self.offer(*at, &mut best, &accept, scratch)?;
+            if scratch.bounds.get(*at)?.reaches(best.wanted()) {
+                offer(*at, self.chunk(*at, scratch)?, &mut best, &accept)?;
+            }
         }
         Some(best.finish())
     }
@@ -138,66 +162,37 @@ impl RankTable<'_> {
         Some(())
     }
 
-    /// Offers the accepted documents of a chunk.
-    fn offer(
+    /// Offers the documents of the chunks of the greatest bounds, somewhat more
+    /// chunks than documents are wanted: with their scores known, most others
+    /// need no look.
+    fn offer_most_promising(
         &self,
-        at: usize,
         best: &mut Best<'_>,
         accept: &impl Fn(u32) -> bool,
-        scratch: &Scratch,
+        scratch: &mut Scratch,
     ) -> Option<()> {
-        let least = best.wanted();
-        if !scratch.bounds.get(at)?.reaches(least) {
-            return Some(());
-        }
-        let scores = self.chunk(at, scratch)?;
-        if !scores.bound().reaches(least) {
-            return Some(());
-        }
-        for (place, score) in scores.at_least(least) {
-            let document = u32::try_from(at * CHUNK + place).ok()?;
-            if accept(document) {
-                best.offer(document, score.into(), false)?;
+        let missing = best.missing();
+        scratch.find_most_promising(missing + MORE_LOOKS);
+        self.look_at_rows(scratch)?;
+        scratch.looked.clear();
+        let mut greatest = [0; MAX_LOOKS + MORE_LOOKS];
+        for (greatest, at) in greatest.iter_mut().zip(&scratch.promising) {
+            let scores = self.chunk(*at, scratch)?;
+            let score = scores.bound().greatest();
+            let (place, _) = scores.at_least(score).next()?;
+            if accept(document(*at, place)?) {
+                *greatest = score;
             }
+            scratch.looked.push(scores);
+        }
+        greatest.sort_unstable_by_key(|score| Reverse(*score));
+        // So much the wanted ones score at least: there are as many chunks.
+        best.want(u32::from(*greatest.get(missing.checked_sub(1)?)?));
+        for (at, scores) in scratch.promising.iter().zip(&scratch.looked) {
+            offer(*at, *scores, best, accept)?;
+            *scratch.bounds.get_mut(*at)? = Bound::NOTHING;
         }
         Some(())
-    }
-
-    /// A score that at least so many accepted documents reach, or 0: the best
-    /// ones of the most promising chunks do. To begin with it spares a look at
-    /// most of the others.
-    fn least(
-        &self,
-        documents: usize,
-        accept: &impl Fn(u32) -> bool,
-        scratch: &mut Scratch,
-    ) -> Option<u32> {
-        let mut promising = [(0_u16, 0_usize); MAX_LOOKS + MORE_LOOKS];
-        let promising = promising.get_mut(..documents + MORE_LOOKS)?;
-        for (at, bound) in scratch.bounds.iter().enumerate() {
-            let [.., last] = promising else { break };
-            if last.0 < u16::MAX && bound.reaches(last.0 + 1) {
-                let bound = bound.greatest();
-                let place = promising.partition_point(|(it, _)| *it >= bound);
-                promising.copy_within(place..promising.len() - 1, place + 1);
-                promising[place] = (bound, at);
-            }
-        }
-        scratch.promising.clear();
-        let chunks = promising.iter().take_while(|(bound, _)| *bound > 0);
-        scratch.promising.extend(chunks.map(|(_, at)| *at));
-        self.look_at_rows(scratch)?;
-        let mut scores = [0; MAX_LOOKS + MORE_LOOKS];
-        for (best, at) in scores.iter_mut().zip(&scratch.promising) {
-            let chunk = self.chunk(*at, scratch)?;
-            let greatest = chunk.bound().greatest();
-            let (place, _) = chunk.at_least(greatest).next()?;
-            if accept(u32::try_from(at * CHUNK + place).ok()?) {
-                *best = greatest;
-            }
-        }
-        scores.sort_unstable_by_key(|score| Reverse(*score));
-        scores.get(documents.checked_sub(1)?).map(|it| (*it).into())
     }
 
     fn greatest(&self, scratch: &Scratch) -> Option<u16> {
@@ -247,6 +242,9 @@ impl RankTable<'_> {
                 black_box(line[0]);
             }
         }
+        for pair in asked.held_pairs() {
+            black_box(self.may_be_pair(pair.terms)?);
+        }
         Some(())
     }
 
@@ -271,9 +269,9 @@ impl RankTable<'_> {
 
     fn add_pairs(&self, asked: &Asked, scratch: &mut Scratch) -> Option<()> {
         scratch.pairs.clear();
-        for (first, second) in &asked.pairs {
-            if let Some(pair) = self.neighbours(asked, *first, *second)? {
-                black_box(self.pair_list(pair)?);
+        for pair in asked.held_pairs() {
+            for pair in self.pair(pair.terms)? {
+                self.pair_list(pair)?.touch();
                 scratch.pairs.push(pair);
             }
         }
@@ -285,4 +283,28 @@ impl RankTable<'_> {
         }
         Some(())
     }
+}
+
+/// Offers the accepted documents of a chunk.
+fn offer(
+    at: usize,
+    scores: Lanes,
+    best: &mut Best<'_>,
+    accept: &impl Fn(u32) -> bool,
+) -> Option<()> {
+    let least = best.wanted();
+    if scores.bound().reaches(least) {
+        for (place, score) in scores.at_least(least) {
+            let document = document(at, place)?;
+            if accept(document) {
+                best.offer(document, score.into(), false)?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// The document at a place of a chunk.
+fn document(chunk: usize, place: usize) -> Option<u32> {
+    u32::try_from(chunk * CHUNK + place).ok()
 }

@@ -17,19 +17,27 @@ pub(crate) fn mentions<'a>(request: &'a str, mut emit: impl FnMut(&'a str)) {
     }
     let mut before = "";
     for word in request.split_whitespace() {
-        let word = word.trim_matches(AROUND);
+        let word = bare(word);
         if let Some(command) = word.strip_prefix('/') {
             emit(command);
             // `/plugin:name`, as hosts list the skills of a plug-in.
             if let Some((_, name)) = command.rsplit_once(':') {
                 emit(name);
             }
-        } else if word.trim_matches('-').contains('-') {
+        } else if word.contains('-') && word.trim_matches('-').contains('-') {
             emit(word);
         } else if is_skill(word) && !before.is_empty() {
             emit(before);
         }
         before = word;
+    }
+}
+
+/// A word without what surrounds it: mostly nothing, which its ends tell.
+fn bare(word: &str) -> &str {
+    match word.as_bytes() {
+        [first, .., last] if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() => word,
+        _ => word.trim_matches(AROUND),
     }
 }
 

@@ -5,6 +5,8 @@
 //!
 //! Source of the rules: <https://snowballstem.org/algorithms/english/stemmer.html>.
 
+use super::ends::Ends;
+
 /// Stems a lower-case word in place. Words with anything but ASCII letters and
 /// digits stay as they are: the rules know English only.
 pub(crate) fn stem(word: &mut String) {
@@ -12,6 +14,7 @@ pub(crate) fn stem(word: &mut String) {
         return;
     }
     if word.len() <= LONGEST_EXCEPTION
+        && EXCEPTION_ENDS.may_hold(word)
         && let Ok(at) = EXCEPTIONS.binary_search_by_key(&word.as_str(), |(whole, _)| *whole)
     {
         word.clear();
@@ -49,6 +52,15 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 const LONGEST_EXCEPTION: usize = 6;
+
+const EXCEPTION_ENDS: Ends = {
+    let (mut ends, mut at) = (Ends::NONE, 0);
+    while at < EXCEPTIONS.len() {
+        ends = ends.and(EXCEPTIONS[at].0);
+        at += 1;
+    }
+    ends
+};
 
 /// Beginnings after which the first region starts, whatever their vowels.
 const PREFIXES: &[&str] = &[
@@ -169,9 +181,13 @@ impl<'a> Stemmer<'a> {
     fn new(word: &'a mut String) -> Self {
         mark_consonant_y(word);
         let bytes = word.as_bytes();
+        // The first letter rules most of them out, without a call to compare.
+        let begins = |prefix: &&&str| {
+            prefix.as_bytes().first() == bytes.first() && word.starts_with(**prefix)
+        };
         let first = PREFIXES
             .iter()
-            .find(|prefix| word.starts_with(**prefix))
+            .find(begins)
             .map_or_else(|| region(bytes, 0), |prefix| prefix.len());
         let second = region(bytes, first);
         Self {

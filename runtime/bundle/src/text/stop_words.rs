@@ -4,6 +4,7 @@
 //! out, whatever it means in the other language: `car`, `comment`, `ai`, `es`,
 //! `go`, `create`, `make`, `test`.
 
+use super::ends::Ends;
 use super::tokens::has;
 
 /// Dropped wherever they stand as a whole token.
@@ -58,23 +59,15 @@ pub(super) const POSSESSIVE: &str = "s";
 /// Whether the ranker drops a lower-case word: one of spec 3's, or of
 /// [`TERM_STOP_WORDS`].
 pub(super) fn is_term_stop_word(word: &str) -> bool {
-    let [first, .., last] = word.as_bytes() else {
-        return has(STOP_WORDS, word);
-    };
-    // Of most words, the two letters alone tell that they are none.
-    ENDS[usize::from(first & 31)] & 1 << (last & 31) != 0
-        && (has(STOP_WORDS, word) || has(TERM_STOP_WORDS, word))
+    ENDS.may_hold(word) && (has(STOP_WORDS, word) || has(TERM_STOP_WORDS, word))
 }
 
-/// By their first bytes, as bits the last bytes of the words of both tables; of
-/// all bytes the lower five bits.
-const ENDS: [u32; 32] = add_ends(TERM_STOP_WORDS, add_ends(STOP_WORDS, [0; 32]));
+const ENDS: Ends = add_ends(TERM_STOP_WORDS, add_ends(STOP_WORDS, Ends::NONE));
 
-const fn add_ends(table: &[&str], mut ends: [u32; 32]) -> [u32; 32] {
+const fn add_ends(table: &[&str], mut ends: Ends) -> Ends {
     let mut at = 0;
     while at < table.len() {
-        let word = table[at].as_bytes();
-        ends[(word[0] & 31) as usize] |= 1 << (word[word.len() - 1] & 31);
+        ends = ends.and(table[at]);
         at += 1;
     }
     ends
