@@ -25,7 +25,7 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, corrupt};
-use crate::flat::{Magic, Numbers, TableReader, partition_point};
+use crate::flat::{Magic, Numbers, TableReader};
 use crate::text::background::share;
 
 mod best;
@@ -241,8 +241,10 @@ impl<'a> RankTable<'a> {
         }
         let (first, second) = terms;
         let range = self.record(first)?.pairs()?;
-        let at = partition_point(range.clone(), |at| Some(self.seconds.get(at)? < second))?;
-        let found = at < range.end && self.seconds.get(at)? == second;
+        let seconds = self.seconds.slice(range.clone())?;
+        let place = seconds.partition_point(|it| u32::from_le_bytes(*it) < second);
+        let found = seconds.get(place) == Some(&second.to_le_bytes());
+        let at = range.start + place;
         Some(at..at + usize::from(found))
     }
 

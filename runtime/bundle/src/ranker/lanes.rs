@@ -74,9 +74,15 @@ impl Lanes {
         Bound(self.0.into_iter().fold(u16x8::ZERO, greater))
     }
 
-    /// Each eight of them as a bound.
-    pub(super) fn bounds(&self) -> impl Iterator<Item = Bound> {
-        self.0.into_iter().map(Bound)
+    /// What no score of each chunk of a group exceeds, these being what the
+    /// rows' crests add up to; 0 for chunks that there are not.
+    pub(super) fn bounds<'a>(&self, parts: impl Fn(usize) -> Option<Parts<'a>>) -> [u16; GROUP] {
+        let mut bounds = self.0;
+        for (at, bound) in bounds.iter_mut().enumerate() {
+            *bound = parts(at).map_or(u16x8::ZERO, |parts| Bound(*bound).with(parts).0);
+        }
+        let places = u16x8::transpose(bounds);
+        places.into_iter().fold(u16x8::ZERO, greater).to_array()
     }
 
     /// The places of those that are at least so much, in order.
@@ -105,11 +111,8 @@ impl Lanes {
 pub(super) struct Bound(u16x8);
 
 impl Bound {
-    /// The bound of no scores.
-    pub(super) const NOTHING: Self = Self(u16x8::ZERO);
-
     /// The bound of the scores of which this one is that of the rows alone.
-    pub(super) fn with(self, parts: Parts<'_>) -> Self {
+    fn with(self, parts: Parts<'_>) -> Self {
         let shares = wide_bytes(parts.shares).fold(u8x16::ZERO, u8x16::max);
         let shares = greater(
             u16x8::from_u8x16_low(shares),

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use super::best::{Best, Scored};
-use super::lanes::{Bound, CHUNK, GROUP, Lanes, Parts};
+use super::lanes::{CHUNK, GROUP, Lanes, Parts};
 use super::lists::SLACK;
 use super::query::Asked;
 use super::record::Impacts;
@@ -45,8 +45,8 @@ pub(crate) struct Scratch {
     pub(super) buckets: Vec<Range<u32>>,
     /// The numbers of the request's neighbours among the pairs.
     pairs: Vec<usize>,
-    /// Per chunk: what no document in it scores more than.
-    bounds: Vec<Bound>,
+    /// Per chunk, of whole groups: what no document in it scores more than.
+    bounds: Vec<u16>,
     /// The chunks that are looked at next.
     promising: Vec<usize>,
     /// The scores of the most promising ones.
@@ -67,12 +67,10 @@ impl Scratch {
         let mut best = [(0, 0); MAX_LOOKS + MORE_LOOKS];
         let best = &mut best[..chunks.min(MAX_LOOKS + MORE_LOOKS)];
         for (at, bound) in self.bounds.iter().enumerate() {
-            let [.., (least, _)] = best else { break };
-            if *least < u16::MAX && bound.reaches(*least + 1) {
-                let bound = bound.greatest();
-                let place = best.partition_point(|(it, _)| *it >= bound);
+            if best.last().is_some_and(|(least, _)| bound > least) {
+                let place = best.partition_point(|(it, _)| it >= bound);
                 best.copy_within(place..best.len() - 1, place + 1);
-                best[place] = (bound, at);
+                best[place] = (*bound, at);
             }
         }
         self.promising.clear();
@@ -134,7 +132,7 @@ impl RankTable<'_> {
         }
         self.find_promising(best.wanted(), scratch)?;
         for at in &scratch.promising {
-            if scratch.bounds.get(*at)?.reaches(best.wanted()) {
+            if *scratch.bounds.get(*at)? >= best.wanted() {
                 offer(*at, self.chunk(*at, scratch)?, &mut best, &accept)?;
             }
         }
@@ -145,7 +143,7 @@ impl RankTable<'_> {
     /// their rows.
     fn find_promising(&self, least: u16, scratch: &mut Scratch) -> Option<()> {
         let bounds = scratch.bounds.iter().enumerate();
-        let promising = bounds.filter(|(_, bound)| bound.reaches(least));
+        let promising = bounds.filter(|(_, bound)| **bound >= least);
         scratch.promising.clear();
         scratch.promising.extend(promising.map(|(at, _)| at));
         self.look_at_rows(scratch)
@@ -190,7 +188,7 @@ impl RankTable<'_> {
         best.want(u32::from(*greatest.get(missing.checked_sub(1)?)?));
         for (at, scores) in scratch.promising.iter().zip(&scratch.looked) {
             offer(*at, *scores, best, accept)?;
-            *scratch.bounds.get_mut(*at)? = Bound::NOTHING;
+            *scratch.bounds.get_mut(*at)? = 0;
         }
         Some(())
     }
@@ -198,7 +196,7 @@ impl RankTable<'_> {
     fn greatest(&self, scratch: &Scratch) -> Option<u16> {
         let mut greatest = 0;
         for at in 0..self.chunks() {
-            if scratch.bounds.get(at)?.reaches(greatest) {
+            if *scratch.bounds.get(at)? >= greatest {
                 greatest = greatest.max(self.chunk(at, scratch)?.bound().greatest());
             }
         }
@@ -213,10 +211,8 @@ impl RankTable<'_> {
             for row in &scratch.rows {
                 rows.add(self.crests(*row, group)?);
             }
-            for (at, rows) in (group * GROUP..self.chunks()).zip(rows.bounds()) {
-                let bound = rows.with(scratch.chunk(at)?);
-                scratch.bounds.push(bound);
-            }
+            let bounds = rows.bounds(|at| scratch.chunk(group * GROUP + at));
+            scratch.bounds.extend(bounds);
         }
         Some(())
     }
