@@ -169,7 +169,8 @@ fn far_document(entry: &[u8; 4]) -> usize {
 pub(super) fn put(list: impl Iterator<Item = (u32, u8)> + Clone, units: &mut Vec<Unit>) -> Shape {
     let list = list.filter(|(_, number)| *number > 0);
     let start = units.len();
-    let is_far = list.clone().count() * FAR < steps(list.clone()).map(|(way, _)| entries(way)).sum();
+    let is_far =
+        list.clone().count() * FAR < steps(list.clone()).map(|(way, _)| entries(way)).sum();
     if is_far {
         for (document, number) in list {
             let [low, middle, high, _] = document.to_le_bytes();
@@ -266,7 +267,11 @@ mod tests {
     fn frequent_documents_take_two_bytes_and_rare_ones_four() {
         let shape = |step: u32| put((0..10).map(|at| (at * step, 1)), &mut Vec::new());
         assert_eq!(shape(255).units(), 10);
-        assert_eq!(shape(256).units(), 19, "the first document is the first of all");
+        assert_eq!(
+            shape(256).units(),
+            19,
+            "the first document is the first of all"
+        );
         assert_eq!(shape(5_000).units(), 20);
     }
 }

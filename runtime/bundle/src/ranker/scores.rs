@@ -55,7 +55,8 @@ impl Scratch {
         self.rows.clear();
         self.sums.clear();
         self.shares.clear();
-        self.shares.resize(documents.next_multiple_of(CHUNK) + SLACK, 0);
+        self.shares
+            .resize(documents.next_multiple_of(CHUNK) + SLACK, 0);
     }
 
     fn chunk(&self, at: usize) -> Option<Parts<'_>> {
