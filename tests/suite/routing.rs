@@ -86,6 +86,56 @@ fn requests_find_skills_of_the_folder_dialect() {
     }
 }
 
+/// Words in common are not enough: every long request has some. Both requests
+/// of a pair hold the same words and get the same score.
+#[test]
+fn the_same_words_mean_a_skill_where_they_stand_as_they_do_in_it_and_none_elsewhere() {
+    let project = folders();
+    for (name, description, body) in [
+        (
+            "expiry",
+            "Let things expire",
+            "Old session documents stay in the collection until a background thread deletes stale entries.",
+        ),
+        (
+            "upkeep",
+            "Check project files. Update tests. Report users",
+            "Code review finds wrong data. Team members change output.",
+        ),
+    ] {
+        project.file(
+            &format!("skills/{name}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: {description}\n---\n{body}\n"),
+        );
+    }
+    let bundle = project.bundle(&["skills"]);
+    for (meant, near, apart) in [
+        (
+            "expiry",
+            "expire old session documents in the collection: a background thread deletes stale entries",
+            "session thread, collection stale, documents expire: background entries, old deletes",
+        ),
+        (
+            "upkeep",
+            "code review of wrong data, and team members change the output of files for tests",
+            "a team for the data: code output, tests, wrong members, files review, change",
+        ),
+    ] {
+        assert_eq!(answer(&bundle, near), format!("match {meant}"));
+        assert_eq!(answer(&bundle, apart), "no match", "{apart}");
+        let best = |request| {
+            let found = route(&bundle, request);
+            (found.candidates[0].skill.path, found.candidates[0].score)
+        };
+        assert_eq!(best(near), best(apart), "the order does not change");
+    }
+    let of_another_domain = "the project of a cook: code for ovens, tests with rice, users of wrong \
+        spoons, a review of menus, files of knives, and a report on data of farms";
+    let found = route(&bundle, of_another_domain);
+    assert!(found.candidates[0].why.terms.len() > 7, "{found:?}");
+    assert_eq!(found.decision, Decision::NoMatch, "{found:?}");
+}
+
 #[test]
 fn a_skill_that_is_named_outright_is_meant() {
     let bundle = folders().bundle(&["skills"]);

@@ -14,7 +14,13 @@
 //! P(q,d)   = PAIR · Σ over neighbours in q that are neighbours in d: ln(1 + (N − df₂ + ½)/(df₂ + ½))
 //! S(q,d)   = (U + P) · (1 + NAME_SHARE · share of the name's information in q)
 //!            + the greatest S there is, where q names d outright
-//! conf(q)  = S₁ / √max(Σ_t I(t), LEAST_INFORMATION)
+//! B(t)     = −ln p
+//! M(q,d)   = Σ_t W(t,d) over the terms that d holds outside the body
+//! E(q)     = Σ_t I(t) · e^−I(t)                             what chance brings
+//! near(q)  = Σ over neighbours in q, breaks or not, that stand at most two terms apart
+//!            in some skill, in either order: the lesser B of the two
+//! conf(q)  = (SCORE_SHARE · (S₁ + M₁) + near − CHANCE · E) / √max(Σ_t I(t), LEAST_INFORMATION)
+//!            and 0 at least
 //! ```
 //! Scores are sums of integers: the same bits on every machine. Equal scores
 //! are ordered by path. What follows from a confidence and a lead is decided in
@@ -30,9 +36,11 @@ use crate::text::background::share;
 
 mod best;
 mod build;
+mod confidence;
 mod filter;
 mod lanes;
 mod lists;
+mod near;
 pub(crate) mod parameters;
 mod query;
 mod record;
@@ -43,7 +51,7 @@ mod weigh;
 
 pub(crate) use best::Scored;
 pub(crate) use build::build;
-pub(crate) use query::{Asked, field_names};
+pub(crate) use query::{Asked, Reasons, field_names};
 pub(crate) use scores::Scratch;
 pub(crate) use weigh::Document;
 
@@ -52,7 +60,7 @@ use lists::{List, Shape, Unit};
 use parameters::{BACKGROUND_SKILLS, Field};
 use record::{Impacts, Record, RecordBytes};
 
-const MAGIC: Magic = *b"rnk3";
+const MAGIC: Magic = *b"rnk4";
 const WHAT: &str = "the rank table does not hold together";
 
 /// Documents are numbered in 24 bits, so that an impact fits beside the number.
@@ -106,6 +114,8 @@ pub(crate) struct RankTable<'a> {
     rows: &'a [[u8; CHUNK]],
     /// Per row and chunk: what it does not exceed, see [`lanes::Bound`].
     crests: &'a [[u8; CHUNK]],
+    /// Which terms may stand near each other in some document, see [`near`].
+    near: &'a [near::WordBytes],
 }
 
 impl<'a> RankTable<'a> {
@@ -116,7 +126,7 @@ impl<'a> RankTable<'a> {
     pub(crate) fn open(bytes: &'a [u8], documents: u32) -> Result<Self, Error> {
         let mut table = TableReader::new(bytes, MAGIC, WHAT)?;
         let [count, terms, lists, filter] = table.counts()?;
-        let [pairs, pair_lists, rows] = table.counts()?;
+        let [pairs, pair_lists, rows, near] = table.counts()?;
         let [greatest, least_information] = table.counts()?;
         let after = |n: usize| n.checked_add(1).ok_or(corrupt(WHAT));
         let times = |n: usize, m: usize| n.checked_mul(m).ok_or(corrupt(WHAT));
@@ -135,6 +145,7 @@ impl<'a> RankTable<'a> {
             seconds: table.numbers(pairs)?,
             pair_places: table.numbers(after(pairs)?)?,
             pair_lists: table.arrays(pair_lists)?,
+            near: table.arrays(near)?,
         };
         table.finish()?;
         if count == documents as usize {
@@ -269,6 +280,11 @@ fn information(term: &str, holding: f64, skills: usize) -> f64 {
     let kappa = BACKGROUND_SKILLS;
     let without = count(skills) - holding + kappa * (1.0 - p) + 0.5;
     libm::log(1.0 + without / (holding + kappa * p + 0.5))
+}
+
+/// How rare a term is among public skills.
+fn rarity(term: &str) -> f64 {
+    -libm::log(share(term))
 }
 
 /// A term's identity. Two terms of one hash would be one to requests; of a

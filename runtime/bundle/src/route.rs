@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::find::{Match, Rated};
 use crate::keywords::{Decision, decide};
 use crate::ranker::parameters::{CONFIDENCE_GROWTH, MIN_CONFIDENCE, NAME};
-use crate::ranker::{Asked, RankTable, Scored, Scratch, field_names};
+use crate::ranker::{Asked, RankTable, Reasons, Scored, Scratch, field_names};
 use crate::settings::Settings;
 use crate::skill::Skill;
 use crate::text::mentions::mentions;
@@ -299,8 +299,12 @@ impl<'a, 's> Router<'a, 's> {
             |document| !self.table.is_tree(document),
             scratch,
         )?;
-        let (confidence, margin) = (self.confidence(&best), margin(&best));
-        let terms = self.by_terms(&best, confidence, margin)?;
+        let reasons = best
+            .iter()
+            .map(|it| self.table.reasons(self.asked, it.document));
+        let reasons: Vec<Reasons> = reasons.collect::<Result<_, _>>()?;
+        let (confidence, margin) = (self.confidence(&best, &reasons)?, margin(&best));
+        let terms = self.by_terms(&best, &reasons, confidence, margin)?;
         let (decision, ranker, mut candidates) = self.merge(keywords, terms)?;
         candidates.truncate(limit);
         Ok(Route {
@@ -330,9 +334,11 @@ impl<'a, 's> Router<'a, 's> {
         })
     }
 
-    fn confidence(&self, best: &[Scored]) -> f64 {
-        best.first()
-            .map_or(0.0, |best| self.table.confidence(self.asked, best.score))
+    fn confidence(&self, best: &[Scored], reasons: &[Reasons]) -> Result<f64, Error> {
+        match (best, reasons) {
+            ([best, ..], [reasons, ..]) => self.table.confidence(self.asked, best, reasons),
+            _ => Ok(0.0),
+        }
     }
 
     /// What spec 3's rule finds, and the best of what is too weak for it.
@@ -364,7 +370,13 @@ impl<'a, 's> Router<'a, 's> {
         ))
     }
 
-    fn by_terms(&self, best: &[Scored], confidence: f64, margin: f64) -> Result<Found<'a>, Error> {
+    fn by_terms(
+        &self,
+        best: &[Scored],
+        reasons: &[Reasons],
+        confidence: f64,
+        margin: f64,
+    ) -> Result<Found<'a>, Error> {
         let sure =
             confidence >= self.min_confidence() || best.first().is_some_and(|best| best.named);
         let decision = if best.is_empty() || !sure {
@@ -374,7 +386,7 @@ impl<'a, 's> Router<'a, 's> {
         } else {
             Decision::Match
         };
-        let candidate = |scored: &Scored| {
+        let candidate = |(scored, reasons): (&Scored, &Reasons)| {
             Ok(Candidate {
                 matched: Vec::new(),
                 ranker: NAME,
@@ -382,13 +394,17 @@ impl<'a, 's> Router<'a, 's> {
                 skill: self.catalog.skill(scored.document)?,
                 why: Why {
                     named: scored.named,
-                    ..self.why(scored.document)?
+                    ..self.why(reasons)
                 },
             })
         };
         Ok(Found {
             decision,
-            candidates: best.iter().map(candidate).collect::<Result<_, _>>()?,
+            candidates: best
+                .iter()
+                .zip(reasons)
+                .map(candidate)
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -473,11 +489,10 @@ impl<'a, 's> Router<'a, 's> {
     }
 
     /// What a skill has in common with the request.
-    fn why(&self, document: u32) -> Result<Why, Error> {
-        let reasons = self.table.reasons(self.asked, document)?;
+    fn why(&self, reasons: &Reasons) -> Why {
         let weight = |impact: u32| self.table.weight(impact);
         let term = |place: usize| self.asked.term(place).to_owned();
-        Ok(Why {
+        Why {
             terms: reasons
                 .terms
                 .iter()
@@ -498,7 +513,7 @@ impl<'a, 's> Router<'a, 's> {
             name_share: reasons.share(),
             name_score: weight(reasons.name),
             named: false,
-        })
+        }
     }
 }
 

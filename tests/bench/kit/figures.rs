@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 
+use crate::apart;
 use crate::labelled::{Request, Tree, languages, trees};
 use crate::systems::{OURS, RIVALS, System};
 use crate::tally::{
@@ -22,7 +23,7 @@ const COLUMNS: &[(&str, Figure)] = &[
     ("prec.", PRECISION),
 ];
 
-enum Goal {
+pub(crate) enum Goal {
     None,
     AtLeast(f64),
     AtMost(f64),
@@ -51,7 +52,7 @@ pub(crate) fn measure() -> bool {
     println!();
     print_systems(&trees, &ours);
     println!();
-    print_goals(&ours) & print_false(&ours)
+    print_goals(&ours) & print_false(&ours) & apart::measure(&trees)
 }
 
 fn tallies(system: &System, trees: &[Tree], wanted: impl Fn(&Request) -> bool) -> Vec<Tally> {
@@ -129,7 +130,7 @@ fn print_false(tallies: &[Tally]) -> bool {
         & print_goal("small talk, worst tree", talk, &Goal::AtMost(0.05))
 }
 
-fn print_goal(name: &str, found: f64, goal: &Goal) -> bool {
+pub(crate) fn print_goal(name: &str, found: f64, goal: &Goal) -> bool {
     let (met, goal) = match goal {
         Goal::None => (true, String::new()),
         Goal::AtLeast(least) => (found >= *least, format!("goal at least {least:.2}")),
@@ -140,7 +141,7 @@ fn print_goal(name: &str, found: f64, goal: &Goal) -> bool {
         (_, true) => ": met",
         (_, false) => ": MISSED",
     };
-    println!("  {name:24}{found:7.3}   {goal}{verdict}");
+    println!("  {name:30}{found:7.3}   {goal}{verdict}");
     met
 }
 

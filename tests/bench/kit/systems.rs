@@ -28,6 +28,8 @@ pub(crate) struct Answer {
     pub(crate) files: Vec<String>,
     /// How many of the first it means, if it decides at all.
     pub(crate) meant: Option<usize>,
+    /// How sure it is of the best; 0 where it does not tell.
+    pub(crate) confidence: f64,
 }
 
 /// What `get_skill` does.
@@ -83,6 +85,7 @@ fn route(catalog: &Catalog<'_>, request: &str) -> Answer {
             Decision::Match => 1,
             Decision::Ambiguous(count) => count,
         }),
+        confidence: route.confidence,
     }
 }
 
@@ -98,6 +101,7 @@ fn search(catalog: &Catalog<'_>, request: &str) -> Answer {
     Answer {
         files: hits.map(|it| it.skill.file_path.to_owned()).collect(),
         meant: None,
+        confidence: 0.0,
     }
 }
 

@@ -88,7 +88,7 @@ git       git        folder   Commit and push wit…
 fn a_route_is_drawn_with_bars_and_reasons() {
     let project = office();
     for (locale, long, short) in [
-        ("C.UTF-8", "████████████████", "███▌            "),
+        ("C.UTF-8", "████████████████", "███▍            "),
         ("C", "################", "###             "),
     ] {
         let said = on_terminal(
@@ -101,13 +101,13 @@ fn a_route_is_drawn_with_bars_and_reasons() {
         );
         let expected = format!(
             "\
-match: docs/pdf, by bm25f/1: confidence 4.81, needs 1.84; lead 78%, needs 12%
+match: docs/pdf, by bm25f/1: confidence 4.54, needs 1.24; lead 79%, needs 12%
 
-{long}   17.99  docs/pdf
+{long}   18.59  docs/pdf
                     5.17  pdf       name, description, body
                     5.43  form      name, description
                     1.04  pdf form  neighbours
-                    6.35  the name  100% of it
+                    6.94  the name  100% of it
 
 {short}    3.92  git
                     3.92  push  description

@@ -1,11 +1,15 @@
 //! Makes the bytes of a [`super::RankTable`] from what was weighed.
 
+use std::collections::BTreeMap;
+
 use super::lanes::{CHUNK, GROUP, WIDTH};
 use super::lists::{self, Unit};
 use super::parameters::{Field, LEAST_INFORMATION, PAIR};
 use super::record::{Impacts, Record, RecordBytes};
-use super::weigh::{Document, Term, Weighed, rounded, weigh};
-use super::{MAGIC, MAX_DOCUMENTS, ROW_SHARE, SHARES, TREE, bucket, count, filter, fixed, hash};
+use super::weigh::{Document, Term, rounded, weigh};
+use super::{
+    MAGIC, MAX_DOCUMENTS, ROW_SHARE, SHARES, TREE, bucket, count, filter, fixed, hash, rarity,
+};
 use crate::error::Error;
 use crate::flat::TableWriter;
 
@@ -20,10 +24,12 @@ pub(crate) fn build(documents: &[Document]) -> Result<Vec<u8>, Error> {
     let weighed = weigh(documents);
     let places = places_by_hash(&weighed.terms);
     let terms = by_place(&weighed.terms, &places);
-    let pairs = pairs_by_place(&weighed, &places);
+    let pairs = pairs_by_place(&weighed.pairs, &places);
     let (records, lists) = records(&terms, &pairs, documents.len())?;
     let (pair_places, pair_lists) = pair_lists(&pairs, documents.len(), weighed.greatest)?;
     let filter = filter::build(pairs.iter().map(|(pair, _)| *pair));
+    let number = |term: u32| places[weighed.places[term as usize] as usize];
+    let near = weighed.near.finish(number);
     let rows: Vec<Vec<u8>> = terms
         .iter()
         .filter(|term| has_row(term, documents.len()))
@@ -38,6 +44,7 @@ pub(crate) fn build(documents: &[Document]) -> Result<Vec<u8>, Error> {
         pairs.len(),
         pair_lists.len(),
         rows.len(),
+        near.len(),
     ];
     counts.into_iter().try_for_each(|count| table.put(count))?;
     table.put_all([fixed(weighed.greatest), fixed(LEAST_INFORMATION)]);
@@ -53,6 +60,7 @@ pub(crate) fn build(documents: &[Document]) -> Result<Vec<u8>, Error> {
     table.put_all(pairs.iter().map(|((_, second), _)| *second));
     table.put_all(pair_places);
     table.put_arrays(&pair_lists);
+    table.put_arrays(&near);
     table.finish()
 }
 
@@ -95,10 +103,9 @@ fn by_place<'a>(terms: &'a [Term], places: &[u32]) -> Vec<&'a Term> {
 /// Pairs of places and their documents, ascending.
 type Pairs<'a> = Vec<((u32, u32), &'a [u32])>;
 
-fn pairs_by_place<'a>(weighed: &'a Weighed, places: &[u32]) -> Pairs<'a> {
+fn pairs_by_place<'a>(weighed: &'a BTreeMap<(u32, u32), Vec<u32>>, places: &[u32]) -> Pairs<'a> {
     let place = |term: u32| places[term as usize];
     let mut pairs: Pairs<'_> = weighed
-        .pairs
         .iter()
         .map(|((first, second), documents)| ((place(*first), place(*second)), &documents[..]))
         .collect();
@@ -151,6 +158,7 @@ fn records(
             first_pair: narrow(first_pair)?,
             pairs: narrow(pairs)?,
             information: narrow(fixed(term.information))?,
+            rarity: narrow(fixed(rarity(&term.text)))?,
         });
         first_pair += pairs;
     }

@@ -24,7 +24,7 @@ pub(super) fn place(first: u32, second: u32, words: usize) -> (usize, u32) {
 }
 
 /// The finish of `SplitMix64`.
-fn mixed(number: u64) -> u64 {
+pub(super) fn mixed(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31

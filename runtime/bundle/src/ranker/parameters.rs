@@ -107,12 +107,23 @@ pub(crate) const PAIR: f64 = 1.5;
 /// held it: one rare word alone is no sure sign.
 pub(crate) const LEAST_INFORMATION: f64 = 14.0;
 
+/// What the score, and once more its part outside the body, count in a
+/// confidence. Neighbours that stand near each other in some skill count 1: a
+/// request of another domain shares words with a skill, but seldom phrases with
+/// the bundle.
+pub(crate) const SCORE_SHARE: f64 = 0.5;
+
+/// How often what chance brings is taken off a confidence: a request of another
+/// domain holds as many common words as it is long. 0, 1 and 4 times part small
+/// trees' requests from others' less well.
+pub(crate) const CHANCE: f64 = 2.0;
+
 /// Below this confidence nothing matches, in a bundle of one skill ...
-pub(crate) const MIN_CONFIDENCE: f64 = 1.7;
+pub(crate) const MIN_CONFIDENCE: f64 = 1.0;
 
 /// ... and so much more is asked for each time there are e times as many: among
 /// more skills chance finds a better one.
-pub(crate) const CONFIDENCE_GROWTH: f64 = 0.2;
+pub(crate) const CONFIDENCE_GROWTH: f64 = 0.35;
 
 /// The share of its score by which the best must lead.
 pub(crate) const MIN_MARGIN: f64 = 0.12;

@@ -21,13 +21,16 @@ pub(crate) struct Reasons {
 
 /// A term of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct AskedTerm {
+pub(super) struct AskedTerm {
     hash: u64,
     /// Its place in the table, or [`ABSENT`].
-    term: u32,
+    pub(super) term: u32,
     /// Where its text ends in [`Asked::text`].
     end: usize,
-    information: u32,
+    /// What the request tells by it, in [`super::FRACTION`]s.
+    pub(super) information: u32,
+    /// How rare it is among public skills, in the same; 0 where it is absent.
+    pub(super) rarity: u16,
 }
 
 /// A request as it was understood.
@@ -35,11 +38,11 @@ struct AskedTerm {
 pub(crate) struct Asked {
     text: String,
     /// Each once, in order.
-    terms: Vec<AskedTerm>,
+    pub(super) terms: Vec<AskedTerm>,
     /// What the table holds of those that some document holds.
     pub(super) held: Vec<Record>,
     /// Neighbours, by their places in `terms`; each once.
-    pairs: Vec<(usize, usize)>,
+    pub(super) pairs: Vec<(usize, usize)>,
 }
 
 /// Neighbours in a request.
@@ -80,7 +83,7 @@ impl Asked {
     }
 
     /// What the terms tell, in [`super::FRACTION`]s.
-    fn information(&self) -> u32 {
+    pub(super) fn information(&self) -> u32 {
         self.terms.iter().map(|term| term.information).sum()
     }
 
@@ -106,6 +109,7 @@ impl Asked {
                 term: ABSENT,
                 end: self.text.len(),
                 information: 0,
+                rarity: 0,
             });
             self.terms.len() - 1
         })
@@ -169,23 +173,18 @@ impl RankTable<'_> {
         }
         asked.held.clear();
         for place in 0..asked.terms.len() {
-            let information = match asked.terms[place].term {
-                ABSENT => fixed(information(asked.term(place), 0.0, self.len())),
+            let (information, rarity) = match asked.terms[place].term {
+                ABSENT => (fixed(information(asked.term(place), 0.0, self.len())), 0),
                 term => {
                     let record = self.record(term)?;
                     asked.held.push(record);
-                    record.information.into()
+                    (record.information.into(), record.rarity)
                 }
             };
             asked.terms[place].information = information;
+            asked.terms[place].rarity = rarity;
         }
         Some(())
-    }
-
-    /// How sure it is that a request with this best score means the document.
-    pub(crate) fn confidence(&self, asked: &Asked, score: u32) -> f64 {
-        let information = asked.information().max(self.least_information);
-        self.to_weight(score) / (f64::from(information) / super::FRACTION).sqrt()
     }
 
     /// A score in natural units.

@@ -25,6 +25,8 @@ pub(super) struct Record {
     pub(super) pairs: u32,
     /// What a request tells by it, in [`super::FRACTION`]s.
     pub(super) information: u16,
+    /// How rare it is in the background, see [`super::rarity`].
+    pub(super) rarity: u16,
 }
 
 /// Where the impacts of a term are.
@@ -71,7 +73,7 @@ impl Record {
     pub(super) fn from_bytes(bytes: &RecordBytes) -> Self {
         let (numbers, _) = bytes.as_chunks();
         let number = |at: usize| u32::from_le_bytes(numbers[at]);
-        let [low, high, _, _] = numbers[7];
+        let [low, high, rarity @ ..] = numbers[7];
         Self {
             hash: u64::from(number(0)) | u64::from(number(1)) << 32,
             lists: number(2),
@@ -80,6 +82,7 @@ impl Record {
             first_pair: number(5),
             pairs: number(6),
             information: u16::from_le_bytes([low, high]),
+            rarity: u16::from_le_bytes(rarity),
         }
     }
 
@@ -92,7 +95,7 @@ impl Record {
             self.names.to_number(),
             self.first_pair,
             self.pairs,
-            u32::from(self.information),
+            u32::from(self.information) | u32::from(self.rarity) << 16,
         ];
         for (place, number) in bytes[8..].chunks_mut(4).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
@@ -135,6 +138,7 @@ mod tests {
             first_pair: u32::MAX - 4,
             pairs: 3,
             information: u16::MAX - 2,
+            rarity: u16::MAX - 3,
         };
         let in_row = Record {
             impacts: Impacts::Row(ROW - 1),

@@ -1,161 +1,17 @@
-//! The tables answer as the formula at the head of `ranker.rs` does, computed
-//! here document by document with floating point up to the rounding.
+//! The tables answer as the formula at the head of `ranker.rs` does, as
+//! [`naive`] computes it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::parameters::{
-    BACKGROUND_SKILLS, BODY_SHARE, FIELDS, Field, LEAST_INFORMATION, NAME_SHARE, PAIR, SATURATION,
-};
 use super::*;
 use crate::flat::tests::damaged;
-use crate::text::clauses::{clauses, is_negative, quoted};
-use crate::text::terms::{Cut, Cutter};
 
-fn terms(text: &str) -> Vec<String> {
-    runs(text).concat()
-}
+mod naive;
 
-/// The terms of a text between its breaks.
-fn runs(text: &str) -> Vec<Vec<String>> {
-    let mut runs = vec![Vec::new()];
-    Cutter::default().cut(text, |cut| match cut {
-        Cut::Term(term) => runs.last_mut().expect("never empty").push(term.to_owned()),
-        Cut::Break => runs.push(Vec::new()),
-    });
-    runs
-}
-
-fn field(document: &Document, field: Field) -> Vec<String> {
-    let described = |negative: bool| {
-        let clauses = clauses(&document.description).filter(|it| is_negative(it) == negative);
-        clauses.flat_map(terms).collect()
-    };
-    match field {
-        Field::Name => terms(&document.name),
-        Field::Keywords => document.keywords.iter().flat_map(|it| terms(it)).collect(),
-        Field::Description => described(false),
-        Field::Quoted => quoted(&document.description)
-            .into_iter()
-            .flat_map(terms)
-            .collect(),
-        Field::Negative => described(true),
-        Field::Body => terms(&document.body),
-    }
-}
-
-/// The formula, without tables.
-struct Naive<'a> {
-    documents: &'a [Document],
-    fields: Vec<[Vec<String>; FIELDS.len()]>,
-}
-
-impl<'a> Naive<'a> {
-    fn new(documents: &'a [Document]) -> Self {
-        let read = |document| Field::ALL.map(|it| field(document, it));
-        Self {
-            documents,
-            fields: documents.iter().map(read).collect(),
-        }
-    }
-
-    fn holds(&self, document: usize, fields: Range<usize>, term: &str) -> bool {
-        self.fields[document][fields]
-            .iter()
-            .any(|it| it.iter().any(|it| it == term))
-    }
-
-    fn information(&self, term: &str) -> f64 {
-        let all = self.documents.len();
-        let meta = (0..all).filter(|it| self.holds(*it, 0..5, term)).count();
-        let any = (0..all).filter(|it| self.holds(*it, 0..6, term)).count();
-        let holding = count(meta) + BODY_SHARE * (count(any) - count(meta));
-        let p = share(term);
-        let without = count(all) - holding + BACKGROUND_SKILLS * (1.0 - p) + 0.5;
-        libm::log(1.0 + without / (holding + BACKGROUND_SKILLS * p + 0.5))
-    }
-
-    fn weight(&self, document: usize, term: &str) -> f64 {
-        let mut frequency = 0.0;
-        for at in 0..FIELDS.len() {
-            let occurrences = self.fields[document][at]
-                .iter()
-                .filter(|it| *it == term)
-                .count();
-            if occurrences > 0 {
-                let total: usize = self.fields.iter().map(|it| it[at].len()).sum();
-                let average = count(total) / count(self.documents.len());
-                let ratio = count(self.fields[document][at].len()) / average;
-                let tempered = 1.0 - FIELDS[at].length + FIELDS[at].length * ratio;
-                frequency += FIELDS[at].weight * count(occurrences) / tempered;
-            }
-        }
-        self.information(term) * frequency * (SATURATION + 1.0) / (SATURATION + frequency)
-    }
-
-    fn greatest(&self) -> f64 {
-        let mut greatest = 0.0_f64;
-        for document in 0..self.documents.len() {
-            for term in self.fields[document].iter().flatten() {
-                greatest = greatest.max(self.weight(document, term));
-            }
-        }
-        greatest
-    }
-
-    fn neighbours(&self, document: usize, pair: &[String]) -> bool {
-        let document = &self.documents[document];
-        let texts = [&document.name, &document.description];
-        texts
-            .into_iter()
-            .chain(&document.keywords)
-            .flat_map(|text| runs(text))
-            .any(|run| run.windows(2).any(|it| it == pair))
-    }
-
-    fn scores(&self, request: &str) -> Vec<u32> {
-        let asked = terms(request);
-        let distinct: BTreeSet<&String> = asked.iter().collect();
-        let pairs: BTreeSet<&[String]> = asked.windows(2).collect();
-        let all = self.documents.len();
-        let greatest = self.greatest();
-        (0..all)
-            .map(|document| {
-                let sum: f64 = distinct
-                    .iter()
-                    .map(|term| self.weight(document, term))
-                    .filter(|weight| *weight > 0.0)
-                    .map(|weight| (weight / greatest * 255.0).round().clamp(1.0, 255.0))
-                    .sum();
-                let name: BTreeSet<&String> = self.fields[document][0].iter().collect();
-                let of_name: f64 = name.iter().map(|term| self.information(term)).sum();
-                let share: f64 = name
-                    .iter()
-                    .filter(|term| distinct.contains(*term))
-                    .map(|term| (self.information(term) / of_name * 255.0).floor())
-                    .sum();
-                let factor = (NAME_SHARE * 65_536.0 / 255.0).floor();
-                let by_pairs: f64 = pairs
-                    .iter()
-                    .filter(|pair| self.neighbours(document, pair))
-                    .map(|pair| {
-                        let holding =
-                            count((0..all).filter(|it| self.neighbours(*it, pair)).count());
-                        let rarity =
-                            libm::log(1.0 + (count(all) - holding + 0.5) / (holding + 0.5));
-                        (PAIR * rarity / greatest * 255.0).round().clamp(1.0, 255.0)
-                    })
-                    .sum();
-                let by_name = ((sum + by_pairs) * share * factor / 65_536.0).floor();
-                let score = sum + by_pairs + by_name;
-                format!("{score}").parse().expect("a whole number")
-            })
-            .collect()
-    }
-}
+use naive::Naive;
 
 /// Words that share stems, names and neighbours, and some of the background.
 const WORDS: &[&str] = &[
@@ -240,8 +96,37 @@ fn fast(
     best.iter().map(|it| (it.document, it.score)).collect()
 }
 
-fn naive(documents: &[Document], request: &str, named: &[u32], limit: usize) -> Vec<(u32, u32)> {
-    let scores = Naive::new(documents).scores(request);
+/// How sure the tables are that a request means the document it scores best.
+fn confidence(bytes: &[u8], documents: &[Document], request: &str, named: &[u32]) -> f64 {
+    let count = u32::try_from(documents.len()).expect("few");
+    let table = RankTable::open(bytes, count).expect("just written");
+    let (mut scratch, mut asked) = (Scratch::default(), Asked::default());
+    table
+        .ask(request, &mut scratch, &mut asked)
+        .expect("intact");
+    let best = table
+        .best(&asked, named, 1, |_| true, &mut scratch)
+        .expect("intact");
+    let Some(best) = best.first() else { return 0.0 };
+    let reasons = table.reasons(&asked, best.document).expect("intact");
+    table.confidence(&asked, best, &reasons).expect("intact")
+}
+
+/// Whether the filter takes two terms to be near each other, rightly or not.
+fn passes(bytes: &[u8], documents: usize, one: &str, other: &str) -> bool {
+    let documents = u32::try_from(documents).expect("few");
+    let table = RankTable::open(bytes, documents).expect("just written");
+    let number = |term| {
+        let bucket = table.bucket(hash(term)).unwrap_or_default();
+        table.term(hash(term), bucket).expect("intact")
+    };
+    table
+        .may_be_near(number(one), number(other))
+        .expect("intact")
+}
+
+fn naive(formula: &Naive<'_>, request: &str, named: &[u32], limit: usize) -> Vec<(u32, u32)> {
+    let scores = formula.scores(request);
     let greatest = scores.iter().copied().max().unwrap_or_default().max(1);
     let mut ranked: Vec<(u32, u32)> = (0..)
         .zip(scores)
@@ -257,7 +142,7 @@ fn naive(documents: &[Document], request: &str, named: &[u32], limit: usize) -> 
         })
         .filter(|(_, score)| *score > 0)
         .collect();
-    ranked.sort_by_key(|(it, score)| (Reverse(*score), &documents[*it as usize].path));
+    ranked.sort_by_key(|(it, score)| (Reverse(*score), &formula.documents[*it as usize].path));
     ranked.truncate(limit);
     ranked
 }
@@ -273,13 +158,20 @@ proptest! {
         named in vec(0..40_u32, 0..2),
     ) {
         let bytes = build(&documents).expect("small");
+        let formula = Naive::new(&documents);
         let named: Vec<u32> = named.into_iter().filter(|it| (*it as usize) < documents.len()).collect();
         for request in &requests {
             prop_assert_eq!(
                 fast(&bytes, documents.len(), request, &named, limit),
-                naive(&documents, request, &named, limit),
+                naive(&formula, request, &named, limit),
                 "{:?}", request
             );
+            let expected = naive(&formula, request, &named, 1).first().map_or(0.0, |best| {
+                let passes = |one: &str, other: &str| passes(&bytes, documents.len(), one, other);
+                formula.confidence(request, *best, passes)
+            });
+            let found = confidence(&bytes, &documents, request, &named);
+            prop_assert!((found - expected).abs() < 1e-9, "{:?}: {} {}", request, found, expected);
         }
     }
 
@@ -297,8 +189,11 @@ proptest! {
                 prop_assert!(best.len() <= 5);
                 for scored in best {
                     prop_assert!(scored.document < documents);
-                    let _ = table.reasons(&asked, scored.document);
-                    prop_assert!(table.confidence(&asked, scored.score).is_finite());
+                    if let Ok(reasons) = table.reasons(&asked, scored.document)
+                        && let Ok(confidence) = table.confidence(&asked, &scored, &reasons)
+                    {
+                        prop_assert!(confidence.is_finite());
+                    }
                 }
             }
         }
@@ -327,7 +222,7 @@ fn terms_that_many_documents_hold_are_found_like_others() {
     for request in ["deploy the third word42", "common", "third", "word7 word8"] {
         assert_eq!(
             fast(&bytes, 100, request, &[], 100),
-            naive(&documents, request, &[], 100),
+            naive(&Naive::new(&documents), request, &[], 100),
             "{request}"
         );
     }
@@ -458,22 +353,4 @@ fn equal_scores_are_ordered_by_path() {
         .map(|(it, _)| paths[*it as usize])
         .collect();
     assert_eq!(order, ["a", "a/z", "ab", "b", "c"]);
-}
-
-#[test]
-fn confidence_asks_a_short_request_for_as_much_as_a_longer_one() {
-    let documents = [
-        document("pdf", "Fill forms"),
-        document("git", "Write commits"),
-    ];
-    let bytes = build(&documents).expect("small");
-    let table = RankTable::open(&bytes, 2).expect("just written");
-    let (mut scratch, mut asked) = (Scratch::default(), Asked::default());
-    table.ask("pdf", &mut scratch, &mut asked).expect("intact");
-    let best = table
-        .best(&asked, &[], 1, |_| true, &mut scratch)
-        .expect("intact");
-    let expected = table.weight(best[0].score) / LEAST_INFORMATION.sqrt();
-    let found = table.confidence(&asked, best[0].score);
-    assert!((found - expected).abs() < 1e-3, "{found} {expected}");
 }

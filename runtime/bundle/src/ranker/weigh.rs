@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::information;
+use super::near::Pairs;
 use super::parameters::{BODY_SHARE, FIELDS, Field, MAX_POSTINGS, SATURATION};
 use crate::text::clauses::{clauses, is_negative, quoted};
 use crate::text::terms::{Cut, Cutter};
@@ -35,6 +36,10 @@ pub(super) struct Weighed {
     pub(super) terms: Vec<Term>,
     /// Documents by their neighbouring terms (places in `terms`).
     pub(super) pairs: BTreeMap<(u32, u32), Vec<u32>>,
+    /// Terms near each other, by the numbers that [`Self::places`] tells of.
+    pub(super) near: Pairs,
+    /// Per number: the place in `terms`.
+    pub(super) places: Vec<u32>,
 }
 
 /// A term, and where it stands. Lists ascend by document.
@@ -72,6 +77,8 @@ pub(super) fn weigh(documents: &[Document]) -> Weighed {
 struct Counted {
     terms: HashMap<String, u32>,
     documents: Vec<Counts>,
+    /// Of all documents, since nothing asks which.
+    near: Pairs,
 }
 
 /// One document.
@@ -106,7 +113,9 @@ impl Counted {
         for phrase in quoted(&document.description) {
             field(Field::Quoted, phrase);
         }
-        field(Field::Body, &document.body);
+        self.near.begin();
+        self.field(Field::Body, &document.body, cutter, &mut counts);
+        self.near.begin();
         let texts = [&document.name, &document.description];
         for text in texts.into_iter().chain(&document.keywords) {
             self.neighbours(text, cutter, &mut counts);
@@ -115,7 +124,8 @@ impl Counted {
     }
 
     /// Terms that follow one another in a clause. Dashes do not part them, as
-    /// they do what a skill is for from what it is not for.
+    /// they do what a skill is for from what it is not for. What stands near is
+    /// read here too.
     fn neighbours(&mut self, text: &str, cutter: &mut Cutter, counts: &mut Counts) {
         let mut before = None;
         cutter.cut(text, |cut| {
@@ -123,6 +133,9 @@ impl Counted {
                 Cut::Term(term) => Some(self.number(term)),
                 Cut::Break => None,
             };
+            if let Some(term) = term {
+                self.near.push(term);
+            }
             counts.pairs.extend(before.zip(term));
             before = term;
         });
@@ -134,8 +147,10 @@ impl Counted {
             let term = self.number(term);
             counts.terms.entry(term).or_default()[field as usize] += 1;
             counts.lengths[field as usize] += 1;
-            if field == Field::Name {
-                counts.name.insert(term);
+            match field {
+                Field::Name => _ = counts.name.insert(term),
+                Field::Body => self.near.push(term),
+                _ => {}
             }
         });
     }
@@ -193,6 +208,8 @@ impl Counted {
             greatest,
             terms,
             pairs,
+            near: self.near,
+            places,
         }
     }
 

@@ -1,0 +1,67 @@
+//! How sure it is that a request means the skill that scores best. The score
+//! alone does not tell: a long request of another domain holds some words of
+//! every bundle. So what counts is also where the skill holds them, whether they
+//! stand together as they do in some skill, and what chance would have brought.
+
+use super::parameters::{CHANCE, Field, SCORE_SHARE};
+use super::query::{Asked, Reasons};
+use super::{ABSENT, FRACTION, RankTable, Scored, WHAT, near};
+use crate::error::{Error, corrupt};
+
+impl RankTable<'_> {
+    /// How sure it is that a request means its best document, whose reasons
+    /// these are; 0 at least. See the formula at the head of [`super`].
+    pub(crate) fn confidence(
+        &self,
+        asked: &Asked,
+        best: &Scored,
+        reasons: &Reasons,
+    ) -> Result<f64, Error> {
+        let score = self.to_weight(best.score + reasons.described());
+        let near = f64::from(self.nearness(asked).ok_or(corrupt(WHAT))?) / FRACTION;
+        let told = SCORE_SHARE * score + near - CHANCE * by_chance(asked);
+        let information = asked.information().max(self.least_information);
+        Ok((told / (f64::from(information) / FRACTION).sqrt()).max(0.0))
+    }
+
+    /// What the neighbours in a request tell that stand near each other in some
+    /// document, in either order: of each two the less rare one, in [`FRACTION`]s.
+    fn nearness(&self, asked: &Asked) -> Option<u32> {
+        let mut sum = 0;
+        for (at, (first, second)) in asked.pairs.iter().enumerate() {
+            let is_known = asked.pairs[..at].contains(&(*second, *first));
+            let (one, other) = (&asked.terms[*first], &asked.terms[*second]);
+            if !is_known && self.may_be_near(one.term, other.term)? {
+                sum += u32::from(one.rarity.min(other.rarity));
+            }
+        }
+        Some(sum)
+    }
+
+    /// Whether two terms may stand near each other in some document: mostly no
+    /// where they do not.
+    pub(super) fn may_be_near(&self, first: u32, second: u32) -> Option<bool> {
+        if first == second || [first, second].contains(&ABSENT) {
+            return Some(false);
+        }
+        near::holds(self.near, first, second)
+    }
+}
+
+impl Reasons {
+    /// What the terms add that the document holds outside its body, in impacts.
+    fn described(&self) -> u32 {
+        let described = self.terms.iter().filter(|it| it.2 != Field::Body.bit());
+        described.map(|(_, impact, _)| u32::from(*impact)).sum()
+    }
+}
+
+/// What the terms of a request tell by chance: of each its information, as often
+/// as a skill holds it that the request does not mean.
+fn by_chance(asked: &Asked) -> f64 {
+    let information = asked.terms.iter().map(|term| term.information);
+    information
+        .map(|it| f64::from(it) / FRACTION)
+        .map(|it| it * libm::exp(-it))
+        .sum()
+}
