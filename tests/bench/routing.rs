@@ -9,6 +9,8 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+#[path = "kit/alone.rs"]
+mod alone;
 #[path = "kit/apart.rs"]
 mod apart;
 #[path = "kit/figures.rs"]
