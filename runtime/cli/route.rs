@@ -377,6 +377,7 @@ fn as_json(request: &str, route: &Route<'_>, settings: &Settings) -> Result<Valu
         "ranker": route.ranker,
         "routing": {
             "terms": route.terms,
+            "near": route.near,
             "confidence": rounded(route.confidence),
             "min_confidence": rounded(route.min_confidence),
             "margin": rounded(route.margin),

@@ -40,6 +40,9 @@ pub struct Route<'a> {
     pub weak: Vec<Candidate<'a>>,
     /// The request as `bm25f/1` reads it: stems, each once.
     pub terms: Vec<String>,
+    /// Neighbours in the request that stand near each other in some skill, which
+    /// makes it surer that the request means one of these skills.
+    pub near: Vec<[String; 2]>,
     /// How sure `bm25f/1` is that its best skill is meant; 0 where it has none.
     pub confidence: f64,
     /// Below this confidence nothing matches, unless it is named outright.
@@ -303,16 +306,26 @@ impl<'a, 's> Router<'a, 's> {
             .iter()
             .map(|it| self.table.reasons(self.asked, it.document));
         let reasons: Vec<Reasons> = reasons.collect::<Result<_, _>>()?;
-        let (confidence, margin) = (self.confidence(&best, &reasons)?, margin(&best));
+        let near = self.table.near(self.asked)?;
+        let confidence = match (best.as_slice(), reasons.as_slice()) {
+            ([best, ..], [reasons, ..]) => self.table.confidence(self.asked, best, reasons, &near),
+            _ => 0.0,
+        };
+        let margin = margin(&best);
         let terms = self.by_terms(&best, &reasons, confidence, margin)?;
         let (decision, ranker, mut candidates) = self.merge(keywords, terms)?;
         candidates.truncate(limit);
+        let term = |place| self.asked.term(place).to_owned();
         Ok(Route {
             decision,
             ranker,
             candidates,
             weak,
             terms: self.asked.terms().map(str::to_owned).collect(),
+            near: near
+                .into_iter()
+                .map(|(one, other)| [one, other].map(term))
+                .collect(),
             confidence,
             min_confidence: self.min_confidence(),
             margin,
@@ -332,13 +345,6 @@ impl<'a, 's> Router<'a, 's> {
             let skills = f64::from(self.catalog.count().max(1));
             MIN_CONFIDENCE + CONFIDENCE_GROWTH * libm::log(skills)
         })
-    }
-
-    fn confidence(&self, best: &[Scored], reasons: &[Reasons]) -> Result<f64, Error> {
-        match (best, reasons) {
-            ([best, ..], [reasons, ..]) => self.table.confidence(self.asked, best, reasons),
-            _ => Ok(0.0),
-        }
     }
 
     /// What spec 3's rule finds, and the best of what is too weak for it.

@@ -10,32 +10,34 @@ use crate::error::{Error, corrupt};
 
 impl RankTable<'_> {
     /// How sure it is that a request means its best document, whose reasons
-    /// these are; 0 at least. See the formula at the head of [`super`].
+    /// these are, where these neighbours stand [near](Self::near) each other; 0
+    /// at least. See the formula at the head of [`super`].
     pub(crate) fn confidence(
         &self,
         asked: &Asked,
         best: &Scored,
         reasons: &Reasons,
-    ) -> Result<f64, Error> {
+        near: &[(usize, usize)],
+    ) -> f64 {
         let score = self.to_weight(best.score + reasons.described());
-        let near = f64::from(self.nearness(asked).ok_or(corrupt(WHAT))?) / FRACTION;
-        let told = SCORE_SHARE * score + near - CHANCE * by_chance(asked);
+        let told = SCORE_SHARE * score + nearness(asked, near) - CHANCE * by_chance(asked);
         let information = asked.information().max(self.least_information);
-        Ok((told / (f64::from(information) / FRACTION).sqrt()).max(0.0))
+        (told / (f64::from(information) / FRACTION).sqrt()).max(0.0)
     }
 
-    /// What the neighbours in a request tell that stand near each other in some
-    /// document, in either order: of each two the less rare one, in [`FRACTION`]s.
-    fn nearness(&self, asked: &Asked) -> Option<u32> {
-        let mut sum = 0;
-        for (at, (first, second)) in asked.pairs.iter().enumerate() {
-            let is_known = asked.pairs[..at].contains(&(*second, *first));
-            let (one, other) = (&asked.terms[*first], &asked.terms[*second]);
-            if !is_known && self.may_be_near(one.term, other.term)? {
-                sum += u32::from(one.rarity.min(other.rarity));
+    /// The neighbours in a request that stand near each other in some document,
+    /// in either order, by their places in [`Asked::terms`]; each two once.
+    pub(crate) fn near(&self, asked: &Asked) -> Result<Vec<(usize, usize)>, Error> {
+        let mut near = Vec::new();
+        for (first, second) in &asked.pairs {
+            let terms = [first, second].map(|place| asked.terms[*place].term);
+            if !near.contains(&(*second, *first))
+                && self.may_be_near(terms[0], terms[1]).ok_or(corrupt(WHAT))?
+            {
+                near.push((*first, *second));
             }
         }
-        Some(sum)
+        Ok(near)
     }
 
     /// Whether two terms may stand near each other in some document: mostly no
@@ -54,6 +56,15 @@ impl Reasons {
         let described = self.terms.iter().filter(|it| it.2 != Field::Body.bit());
         described.map(|(_, impact, _)| u32::from(*impact)).sum()
     }
+}
+
+/// What neighbours tell that stand near each other: of each two the less rare one.
+fn nearness(asked: &Asked, near: &[(usize, usize)]) -> f64 {
+    let rarity = |place: usize| asked.terms[place].rarity;
+    let lesser = near
+        .iter()
+        .map(|(one, other)| rarity(*one).min(rarity(*other)));
+    f64::from(lesser.map(u32::from).sum::<u32>()) / FRACTION
 }
 
 /// What the terms of a request tell by chance: of each its information, as often

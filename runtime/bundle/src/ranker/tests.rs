@@ -109,7 +109,8 @@ fn confidence(bytes: &[u8], documents: &[Document], request: &str, named: &[u32]
         .expect("intact");
     let Some(best) = best.first() else { return 0.0 };
     let reasons = table.reasons(&asked, best.document).expect("intact");
-    table.confidence(&asked, best, &reasons).expect("intact")
+    let near = table.near(&asked).expect("intact");
+    table.confidence(&asked, best, &reasons, &near)
 }
 
 /// Whether the filter takes two terms to be near each other, rightly or not.
@@ -190,8 +191,9 @@ proptest! {
                 for scored in best {
                     prop_assert!(scored.document < documents);
                     if let Ok(reasons) = table.reasons(&asked, scored.document)
-                        && let Ok(confidence) = table.confidence(&asked, &scored, &reasons)
+                        && let Ok(near) = table.near(&asked)
                     {
+                        let confidence = table.confidence(&asked, &scored, &reasons, &near);
                         prop_assert!(confidence.is_finite());
                     }
                 }
