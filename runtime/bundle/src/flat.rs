@@ -312,6 +312,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn small_arrays_begin_where_lines_do_and_only_nothing_is_before_them() {
+        let mut table = TableWriter::new(TEST, "test table");
+        table.put_bytes(b"abc");
+        table.put_arrays(&[[1; 32]; 3]);
+        table.put_arrays(&[[2; 64]]);
+        let mut bytes = table.finish().expect("fits");
+        assert_eq!(
+            (bytes[32], bytes[128]),
+            (1, 2),
+            "at multiples of their lengths"
+        );
+        let read = |bytes: &[u8]| -> Result<([u8; 32], [u8; 64]), Error> {
+            let mut table = TableReader::new(bytes, TEST, "test")?;
+            table.bytes(3)?;
+            Ok((table.arrays(3)?[2], table.arrays(1)?[0]))
+        };
+        assert_eq!(read(&bytes).expect("just written"), ([1; 32], [2; 64]));
+        bytes[12] = 7;
+        assert!(read(&bytes).is_err(), "something in the gap");
+    }
+
+    #[test]
     fn numbers_beyond_32_bits_are_refused_with_the_way_out() {
         let mut table = TableWriter::new(TEST, "test table");
         let Some(number) = (u32::MAX as usize).checked_add(1) else {
