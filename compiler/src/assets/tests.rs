@@ -6,12 +6,12 @@ use super::*;
 use crate::frontmatter;
 
 /// What is declared, and the codes of the findings with their lines.
-fn read(yaml: &str) -> (Vec<Declared>, Vec<(&'static str, usize)>) {
+fn read(yaml: &str) -> (Vec<Declaration>, Vec<(&'static str, usize)>) {
     let text = format!("---\n{yaml}---\nbody\n");
     let (document, findings) = frontmatter::parse("page.md", text.as_bytes());
     assert_eq!(findings, [], "{yaml}");
     let mut out = Vec::new();
-    let all = declared(&document.expect("the example is sound"), &mut out);
+    let all = declarations(&document.expect("the example is sound"), &mut out);
     let found = out
         .iter()
         .map(|it| (it.code.as_str(), it.span.map_or(0, |it| it.line)))

@@ -3,7 +3,7 @@
 use skillbundle_format::SkillEntry;
 
 use super::*;
-use crate::dialect::Content;
+use crate::draft::Content;
 
 fn draft(root: u32, path: &str, dialect: Dialect, name: &str) -> Draft {
     let file_path = match (dialect, path) {
@@ -33,13 +33,8 @@ fn draft(root: u32, path: &str, dialect: Dialect, name: &str) -> Draft {
         body: 0..0,
         files: Vec::new(),
     };
-    Draft {
-        shown: format!("{root}:{file_path}"),
-        in_dot_folder: crate::dialect::in_dot_folder(&file_path),
-        entry,
-        name_span: None,
-        content: Content::Kept(Vec::new()),
-    }
+    let shown = format!("{root}:{file_path}");
+    Draft::new(entry, shown, None, Content::Kept(Vec::new()))
 }
 
 fn page(root: u32, path: &str) -> Draft {
