@@ -68,7 +68,7 @@ const SETTINGS: &[Setting] = &[
     setting("matching", "ambiguity_threshold", Kind::Fraction(|it| &mut it.ambiguity_threshold), "two best scores closer than this are ambiguous"),
     setting("matching", "min_confidence", Kind::Positive(|it| &mut it.min_confidence), "skills of the folder dialect below this confidence are left out"),
     setting("matching", "min_margin", Kind::Fraction(|it| &mut it.min_margin), "share of its score by which the best skill of the folder dialect must lead"),
-    setting("matching", "profile", Kind::Profile(|it| &mut it.profile), "how keywords match, see below"),
+    setting("matching", "profile", Kind::Profile(|it| &mut it.profile), "how keywords match: `spec` or `calibrated`, see below"),
     setting("refresh", "enabled", Kind::Switch(|it| &mut it.refresh_enabled), "whether the skills are refreshed periodically"),
     setting("refresh", "interval_minutes", Kind::Count(|it| &mut it.refresh_interval_minutes), "minutes between two refreshes"),
     setting("scripts", "enabled", Kind::Switch(|it| &mut it.scripts_enabled), "whether a server may run scripts"),

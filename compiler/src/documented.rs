@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// The cells of one row.
 pub(crate) type Row = Vec<String>;
@@ -10,6 +11,9 @@ pub(crate) type Row = Vec<String>;
 /// Compares the first Markdown table after the line `before` of a file below
 /// `skills/` with `header` and `rows`.
 pub(crate) fn check(file: &str, before: &str, header: &[&str], rows: &[Row]) {
+    // Two tests may rewrite one file.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../skills")
         .join(file);

@@ -32,7 +32,7 @@ pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option
                 "the file begins with a byte order mark",
             )
             .at(Span::locate(text.as_bytes(), 0..text_start))
-            .help("save it as UTF-8 without a byte order mark; it is not served"),
+            .help("save it as UTF-8 without a byte order mark"),
         );
     }
     let opening = line_at(text, text_start);

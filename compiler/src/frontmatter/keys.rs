@@ -59,12 +59,13 @@ const fn key(
 }
 
 const TEXT: Shape = Custom("text");
+const NOT_EMPTY: Shape = Custom("text, not empty");
 
 /// Keys of the Agent Skills specification, for the folder dialect.
 #[rustfmt::skip]
 const FOLDER: &[Key] = &[
-    key(NAME, TEXT, "required", "what people and agents call the skill; a lookup ignores case and outer spaces"),
-    key(DESCRIPTION, TEXT, "required", "what it does and when to use it; shown in every listing"),
+    key(NAME, NOT_EMPTY, "required", "what people and agents call the skill; a lookup ignores case and outer spaces"),
+    key(DESCRIPTION, NOT_EMPTY, "required", "what it does and when to use it; shown in every listing"),
     key("license", Text, "none", "a short licence name, or the name of a bundled licence file"),
     key("compatibility", Text, "none", "up to 500 characters: which host, system packages or network the skill needs"),
     key("metadata", Custom("map of text"), "none", "your own keys, such as `version: \"1.2\"`"),
@@ -74,8 +75,8 @@ const FOLDER: &[Key] = &[
 /// Keys of the tree dialect (spec 3 §4).
 #[rustfmt::skip]
 const TREE: &[Key] = &[
-    key(KEYWORDS, Custom("list of text"), "required", "what `get_skill` matches a request against"),
-    key(DESCRIPTION, TEXT, "required", "one line for listings and for ambiguous answers"),
+    key(KEYWORDS, Custom("list of text, not empty"), "required", "what `get_skill` matches a request against"),
+    key(DESCRIPTION, NOT_EMPTY, "required", "one line for listings and for ambiguous answers"),
     key(NAME, TEXT, "the path", "a name to look the skill up by, beside its path"),
     key(INHERIT, Custom("boolean"), "`true`", "`false` leaves out the ancestors' text and files"),
     key(PRIORITY, Custom("number"), "`0`", "adds a thousandth of itself to the score"),
