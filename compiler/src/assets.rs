@@ -224,6 +224,3 @@ impl Declaration {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -28,7 +28,7 @@ pub(crate) fn check(file: &str, before: &str, header: &[&str], rows: &[Row]) {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let header: Row = header.iter().map(|&it| it.to_owned()).collect();
     let mut expected = line(&header);
-    expected += &format!("|{}\n", "---|".repeat(header.len()));
+    expected += &["|", &"---|".repeat(header.len()), "\n"].concat();
     expected.extend(rows.iter().map(|row| line(row)));
 
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -35,7 +35,7 @@ pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
 pub use report::Report;
 
-use discover::{Claims, FileKind};
+use discover::{Claims, Discovery, FileKind};
 use source::{Cause, Limits, Relevance, Tree};
 
 /// A directory that skills are read from.
@@ -130,7 +130,7 @@ fn passes(roots: &[Root], options: &Options, previous: &SkillSet) -> io::Result<
     let mut tree = source::walk(roots, Limits::default());
     refuse_locked_roots(&tree, options)?;
     let mut discovered = discover::discover(&tree, &mut out);
-    let markdown: Vec<_> = discovered.iter().flat_map(|it| it.markdown()).collect();
+    let markdown: Vec<_> = discovered.iter().flat_map(Discovery::markdown).collect();
     tree.read(markdown, MAX_TEXT_BYTES);
     tree.read(config::files(&tree), MAX_TEXT_BYTES);
 

@@ -184,6 +184,3 @@ fn parent_path(path: &str) -> Option<String> {
         format!("{directory}/_index")
     })
 }
-
-#[cfg(test)]
-mod tests;

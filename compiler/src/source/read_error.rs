@@ -98,7 +98,7 @@ impl ReadError {
             (_, false) => "this file is left out",
         };
         let message = match &self.cause {
-            Cause::Missing => reason,
+            Cause::Missing | Cause::Ignored(false) => reason,
             Cause::Ignored(true) => "the skill in this directory is not served".to_owned(),
             _ => format!("{consequence}: {reason}"),
         };
