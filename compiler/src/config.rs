@@ -5,7 +5,7 @@
 
 use skillbundle_format::{Profile, Settings};
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::frontmatter::{self, Document, Fields, to_json};
 use crate::source::{FileId, Tree};
 use crate::suggest::suggest;
@@ -194,7 +194,7 @@ fn read_section(
             _ => Severity::Warning,
         };
         let diagnostic = document.diagnostic(Code::ConfigInvalidValue, message);
-        out.push(diagnostic.severity(severity).at(document.span(&node.range)));
+        out.push(diagnostic.severity(severity).at(Span::from(&node.range)));
         return;
     };
     let of_section: Vec<_> = SETTINGS.iter().filter(|it| it.section == section).collect();
@@ -230,7 +230,7 @@ fn unknown(
             section => format!(" in `{section}`"),
         };
         let message = format!("unknown key `{key}`{within}");
-        let span = document.span(&entry.key.range);
+        let span = Span::from(&entry.key.range);
         let diagnostic = document
             .diagnostic(Code::ConfigUnknownKey, message)
             .at(span);

@@ -122,11 +122,6 @@ impl Document {
         Some(Fields::new(self, node.entries()?))
     }
 
-    /// The position of a byte range in the frontmatter.
-    pub(crate) fn span(&self, range: &Range<usize>) -> Span {
-        Span::locate(self.head.as_bytes(), range.clone())
-    }
-
     /// The opening fence, where missing keys are reported; the first line if there
     /// is no frontmatter.
     pub(crate) fn top(&self) -> Span {
@@ -134,7 +129,7 @@ impl Document {
             .lines()
             .next()
             .unwrap_or_default();
-        self.span(&(self.text_start..self.text_start + line.len()))
+        (self.text_start..self.text_start + line.len()).into()
     }
 
     /// The source text of a byte range.
@@ -174,8 +169,7 @@ fn not_utf8(file: &str, source: &[u8], at: usize) -> Diagnostic {
     } else {
         "save it as UTF-8; it may be Latin-1 or Windows-1252"
     };
-    let span = Span::locate(source, at..at + 1);
-    diagnostic.at(span).help(help)
+    diagnostic.at(Span::from(at..at + 1)).help(help)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod paths;
 mod suggest;
 
 #[cfg(test)]
-mod documented;
+mod testing;
 
 use std::io;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ use skillbundle_format::{RootEntry, Scope, SkillSet};
 
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
-pub use report::Report;
+pub use report::{Location, Report};
 
 use discover::{Claims, Discovery, FileKind};
 use source::{Cause, Limits, Relevance, Tree};

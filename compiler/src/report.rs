@@ -3,6 +3,7 @@
 
 mod human;
 mod json;
+mod location;
 mod short;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, Span};
+
+pub use location::Location;
 
 /// All diagnostics of one run, sorted, with the text of the files they point into.
 #[derive(Debug, Clone, Default)]
@@ -78,12 +81,19 @@ impl Report {
 
     /// One line each: `file:line:column: severity[code]: message; help`.
     pub fn render_plain(&self) -> String {
-        self.diagnostics.iter().map(short::render).collect()
+        let render = |it| short::render(self, it);
+        self.diagnostics.iter().map(render).collect()
     }
 
     /// For programs: a JSON array with one object per diagnostic.
     pub fn to_json(&self) -> Value {
-        self.diagnostics.iter().map(json::render).collect()
+        let render = |it| json::render(self, it);
+        self.diagnostics.iter().map(render).collect()
+    }
+
+    /// Lines and columns of a span in a file, if a diagnostic points into that file.
+    pub fn locate(&self, file: &str, span: Option<Span>) -> Option<Location> {
+        Some(Location::of(self.source(file)?, span?))
     }
 
     /// The bytes of a file that a diagnostic points into.

@@ -81,7 +81,7 @@ fn read(
     role: Role,
     out: &mut Vec<Diagnostic>,
 ) -> Option<Declaration> {
-    let span = document.span(&node.range);
+    let span = Span::from(&node.range);
     let fields = document.fields_of(node);
     let written = match (&node.kind, &fields) {
         (Kind::Scalar { text, .. }, _) => Some(text.clone()),
@@ -181,7 +181,7 @@ fn argument(document: &Document, node: &Node, out: &mut Vec<Diagnostic>) -> Opti
         let diagnostic = document.diagnostic(Code::AssetShape, message);
         out.push(
             diagnostic
-                .at(document.span(&node.range))
+                .at(Span::from(&node.range))
                 .help("write `- name: target`"),
         );
         return None;

@@ -1,14 +1,15 @@
 //! Key by key: what content may do, and what it may not.
 
 use super::*;
-use crate::documented::{self, Row};
+use crate::report::Location;
+use crate::testing::{self, Row};
 
 #[test]
 fn the_documented_settings_are_those_of_the_table() {
     let rows: Vec<Row> = SETTINGS.iter().map(row).collect();
     let header = ["key", "default", "content may", "meaning"];
     let file = "tree-dialect/references/keys.md";
-    documented::check(file, "## config.yaml", &header, &rows);
+    testing::check(file, "## config.yaml", &header, &rows);
 }
 
 fn row(setting: &Setting) -> Row {
@@ -50,10 +51,9 @@ fn another_programs_file_is_not_ours() {
 fn read(yaml: &str) -> (Settings, Vec<String>) {
     let (settings, found) = parse("config.yaml", yaml.as_bytes());
     let name = |it: &Diagnostic| {
-        let place = it
-            .span
-            .map_or(String::new(), |it| format!(" {}:{}", it.line, it.column));
-        format!("{}{place}", it.code)
+        let at = it.span.map(|span| Location::of(yaml.as_bytes(), span));
+        let at = at.map_or(String::new(), |at| format!(" {}:{}", at.line, at.column));
+        format!("{}{at}", it.code)
     };
     (settings, found.iter().map(name).collect())
 }

@@ -14,6 +14,7 @@ use crate::MAX_TEXT_BYTES;
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::frontmatter::{self, keys::TRIGGERS};
 use crate::paths::{ancestors, directory, file_name, stem};
+use crate::report::Location;
 use crate::source::{self, FileId, Relevance, Tree, is_below_hidden};
 
 /// All collected requests.
@@ -104,8 +105,9 @@ fn homes(set: &SkillSet) -> BTreeMap<(usize, &str), &str> {
 }
 
 /// The position of a request, and the skill that owns it unless it names one.
-struct Location<'a> {
+struct Origin<'a> {
     file: &'a str,
+    bytes: &'a [u8],
     /// The folder that paths of skills may be relative to.
     folder: &'a str,
     span: Option<Span>,
@@ -137,22 +139,23 @@ impl Collector<'_> {
         let home = ancestors(path).find_map(|folder| self.homes.get(&(id.root, folder)).copied());
         let named = skill_name.filter(|_| home.is_none());
         let named = named.map(|name| self.catalog.by_name(&name)).transpose()?;
-        let mut location = Location {
+        let mut origin = Origin {
             file: &shown,
+            bytes,
             folder: directory(path),
             span: None,
             owner: home.or(named.flatten().map(|skill| skill.path)),
         };
         for (kind, item) in requests {
             let start = item.get().as_ptr().addr() - bytes.as_ptr().addr();
-            location.span = Some(Span::locate(bytes, start..start + item.get().len()));
+            origin.span = Some(Span::from(start..start + item.get().len()));
             match shapes::request(item, kind) {
-                Ok(request) => self.request(&location, request)?,
+                Ok(request) => self.request(&origin, request)?,
                 Err(message) => {
                     let diagnostic = Diagnostic::new(Code::EvaluationShape, &*shown, message);
                     self.out
                         .diagnostics
-                        .push(diagnostic.at(location.span).help(FORM));
+                        .push(diagnostic.at(origin.span).help(FORM));
                 }
             }
         }
@@ -170,8 +173,9 @@ impl Collector<'_> {
         };
         let shown = shown(tree, skill);
         let (document, _) = frontmatter::parse(&shown, &skill.source);
-        let location = Location {
+        let origin = Origin {
             file: &shown,
+            bytes: &skill.source,
             folder: "",
             span: document.and_then(|it| it.fields().key_span(TRIGGERS)),
             owner: Some(&skill.path),
@@ -181,7 +185,7 @@ impl Collector<'_> {
             Ok(lists) => {
                 for (kind, item) in lists.requests {
                     match shapes::request(item, kind) {
-                        Ok(request) => self.request(&location, request)?,
+                        Ok(request) => self.request(&origin, request)?,
                         Err(message) => problems.push(message),
                     }
                 }
@@ -192,7 +196,7 @@ impl Collector<'_> {
         let report = |message| {
             let diagnostic = Diagnostic::new(Code::EvaluationShape, &*shown, message);
             let diagnostic = diagnostic.severity(Severity::Warning);
-            diagnostic.at(location.span).help(TRIGGERS_FORM)
+            diagnostic.at(origin.span).help(TRIGGERS_FORM)
         };
         self.out
             .diagnostics
@@ -201,11 +205,11 @@ impl Collector<'_> {
     }
 
     /// Adds a request if every skill that it names is served.
-    fn request(&mut self, location: &Location<'_>, request: Request) -> Result<(), Error> {
+    fn request(&mut self, origin: &Origin<'_>, request: Request) -> Result<(), Error> {
         let (expected, not) = match request.verdict {
             Verdict::Named(expected, not) => {
-                let expected = expected.map(|it| self.skills(location, &it)).transpose()?;
-                let Some(not) = self.skills(location, &not)? else {
+                let expected = expected.map(|it| self.skills(origin, &it)).transpose()?;
+                let Some(not) = self.skills(origin, &not)? else {
                     return Ok(());
                 };
                 match expected {
@@ -213,12 +217,12 @@ impl Collector<'_> {
                     expected => (expected.flatten(), not),
                 }
             }
-            Verdict::Own(should) => match location.owner {
+            Verdict::Own(should) => match origin.owner {
                 Some(owner) if should => (Some(vec![owner.to_owned()]), Vec::new()),
                 Some(owner) => (None, vec![owner.to_owned()]),
                 None => {
                     let message = "these requests belong to no skill";
-                    let diagnostic = Diagnostic::new(Code::EvaluationSkill, location.file, message);
+                    let diagnostic = Diagnostic::new(Code::EvaluationSkill, origin.file, message);
                     let help = "move the file to the skill's folder, or add `skill_name`";
                     self.out.diagnostics.push(diagnostic.help(help));
                     return Ok(());
@@ -229,8 +233,10 @@ impl Collector<'_> {
         if self.seen.insert(key) {
             self.out.cases.push(EvalCase {
                 text: request.text,
-                file: location.file.to_owned(),
-                line: location.span.map(|span| span.line),
+                file: origin.file.to_owned(),
+                line: origin
+                    .span
+                    .map(|span| Location::of(origin.bytes, span).line),
                 expected,
                 not,
             });
@@ -241,30 +247,30 @@ impl Collector<'_> {
     /// The paths of skills by paths or names; `None` if one is unknown.
     fn skills(
         &mut self,
-        location: &Location<'_>,
+        origin: &Origin<'_>,
         words: &[String],
     ) -> Result<Option<Vec<String>>, Error> {
         let mut paths = Vec::new();
         for word in words {
-            if let Some(path) = self.skill(location, word)? {
+            if let Some(path) = self.skill(origin, word)? {
                 paths.push(path);
                 continue;
             }
             let message = format!("no skill has the path or name `{word}`");
-            let diagnostic = Diagnostic::new(Code::EvaluationSkill, location.file, message);
+            let diagnostic = Diagnostic::new(Code::EvaluationSkill, origin.file, message);
             let help = "see paths and names with `skillbundle list --dir DIR`";
             self.out
                 .diagnostics
-                .push(diagnostic.at(location.span).help(help));
+                .push(diagnostic.at(origin.span).help(help));
         }
         Ok((paths.len() == words.len()).then_some(paths))
     }
 
     /// A path in the bundle, a path from the file's own folder, or a name.
-    fn skill(&self, location: &Location<'_>, word: &str) -> Result<Option<String>, Error> {
+    fn skill(&self, origin: &Origin<'_>, word: &str) -> Result<Option<String>, Error> {
         let path = word.trim_start_matches("./").trim_matches('/');
         let path = path.strip_suffix("/SKILL.md").unwrap_or(stem(path));
-        let below = format!("{}/{path}", location.folder);
+        let below = format!("{}/{path}", origin.folder);
         for path in [path, below.trim_start_matches('/')] {
             if let Some(skill) = self.catalog.by_path(path)? {
                 return Ok(Some(skill.path.to_owned()));
@@ -302,7 +308,7 @@ fn parse(bytes: &[u8]) -> Result<&RawValue, ShapeError> {
         let at = bytes.len() - json.len() + before + error.column().saturating_sub(1);
         ShapeError {
             message: format!("invalid JSON: {error}"),
-            span: Some(Span::locate(bytes, at..at + 1)),
+            span: Some(Span::from(at..at + 1)),
         }
     })
 }

@@ -83,7 +83,7 @@ pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
             many => format!(" (and {} more in this file)", many - 1),
         };
         let message = format!("{} U+{:04X}{more}", class.noun, u32::from(*first));
-        let span = Span::locate(text.as_bytes(), *at..at + first.len_utf8());
+        let span = Span::from(*at..at + first.len_utf8());
         out.push(
             Diagnostic::new(class.code, file, message)
                 .at(span)
@@ -181,6 +181,7 @@ impl Mask {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Location;
 
     #[test]
     fn unwanted_characters_are_reported_with_their_position() {
@@ -208,7 +209,10 @@ mod tests {
             check("f", text, &mut out);
             let found: Vec<_> = out
                 .iter()
-                .map(|it| (it.code, it.span.unwrap().line, it.span.unwrap().column))
+                .map(|it| {
+                    let at = Location::of(text.as_bytes(), it.span.unwrap());
+                    (it.code, at.line, at.column)
+                })
                 .collect();
             assert_eq!(found, expected, "{text:?}");
         }

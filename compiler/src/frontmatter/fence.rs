@@ -31,7 +31,7 @@ pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option
                 file,
                 "the file begins with a byte order mark",
             )
-            .at(Span::locate(text.as_bytes(), 0..text_start))
+            .at(Span::from(0..text_start))
             .help("save it as UTF-8 without a byte order mark"),
         );
     }
@@ -51,7 +51,7 @@ pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option
     if closing.end == text.len() || text[closing.end..].trim().is_empty() {
         out.push(
             Diagnostic::new(Code::EmptyBody, file, "nothing follows the frontmatter")
-                .at(Span::locate(text.as_bytes(), trimmed(text, &closing)))
+                .at(Span::from(trimmed(text, &closing)))
                 .help("write the instructions below the closing `---`"),
         );
     }
@@ -109,14 +109,14 @@ fn unclosed(file: &str, text: &str, opening: &Range<usize>) -> Diagnostic {
         file,
         "the frontmatter has no closing `---`",
     )
-    .at(Span::locate(text.as_bytes(), trimmed(text, opening)))
+    .at(Span::from(trimmed(text, opening)))
     .help("add a line of exactly `---` at the end of the frontmatter");
     let mut start = opening.end;
     while start < text.len() {
         let line = line_at(text, start);
         let content = text[line.clone()].trim();
         if content.starts_with("---") || content == "..." {
-            let span = Span::locate(text.as_bytes(), trimmed(text, &line));
+            let span = Span::from(trimmed(text, &line));
             return diagnostic.related(span, "this line is not a fence");
         }
         start = line.end;

@@ -37,14 +37,13 @@ impl<'a> Fields<'a> {
 
     /// The position of the key.
     pub(crate) fn key_span(&self, key: &str) -> Option<Span> {
-        self.entry(key)
-            .map(|entry| self.document.span(&entry.key.range))
+        self.entry(key).map(|entry| Span::from(&entry.key.range))
     }
 
     /// The position of the key's value; of the key if it has none.
     pub(crate) fn value_span(&self, key: &str) -> Option<Span> {
         self.entry(key)
-            .map(|entry| self.document.span(&value_or_key(entry)))
+            .map(|entry| Span::from(&value_or_key(entry)))
     }
 
     /// Text. Other values return their source text and are reported; `null` and an
@@ -59,7 +58,7 @@ impl<'a> Fields<'a> {
             let message = format!("`{key}` should be text, but {misread}");
             let diagnostic = self.diagnostic(Code::NotText, entry, message);
             let range = &entry.value.range;
-            out.push(self.quoting(diagnostic, range, &text));
+            out.push(quoting(diagnostic, range, &text));
         }
         Some(text)
     }
@@ -92,8 +91,8 @@ impl<'a> Fields<'a> {
             };
             let message = format!("items of `{key}` should be text, but {problem}{more}");
             let diagnostic = self.document.diagnostic(Code::NotText, message);
-            let diagnostic = diagnostic.at(self.document.span(range));
-            out.push(self.quoting(diagnostic, range, text));
+            let diagnostic = diagnostic.at(Span::from(*range));
+            out.push(quoting(diagnostic, range, text));
         }
         Some(texts)
     }
@@ -124,7 +123,7 @@ impl<'a> Fields<'a> {
         let message = format!("not every host reads {written} as `{value}`");
         let diagnostic = self.diagnostic(Code::NotABoolean, entry, message);
         let diagnostic = diagnostic.help(format!("write `{key}: {value}`"));
-        out.push(diagnostic.fix(self.document.span(&entry.value.range), value.to_string()));
+        out.push(diagnostic.fix(Span::from(&entry.value.range), value.to_string()));
         Some(value)
     }
 
@@ -141,7 +140,7 @@ impl<'a> Fields<'a> {
             let message = format!("`{key}` should be a number, but is text");
             let diagnostic = self.diagnostic(Code::NotANumber, entry, message);
             let diagnostic = diagnostic.help(format!("remove the quotes: `{key}: {json}`"));
-            out.push(diagnostic.fix(self.document.span(&entry.value.range), json.clone()));
+            out.push(diagnostic.fix(Span::from(&entry.value.range), json.clone()));
         }
         json.parse().ok()
     }
@@ -179,7 +178,7 @@ impl<'a> Fields<'a> {
     fn diagnostic(&self, code: Code, entry: &Entry, message: String) -> Diagnostic {
         self.document
             .diagnostic(code, message)
-            .at(self.document.span(&value_or_key(entry)))
+            .at(Span::from(&value_or_key(entry)))
     }
 
     /// Reports a value that cannot be used at all, unless it is `null`.
@@ -223,16 +222,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Adds the fix that quotes a value of one line.
-    fn quoting(&self, diagnostic: Diagnostic, range: &Range<usize>, text: &str) -> Diagnostic {
-        if range.is_empty() || text.contains('\n') {
-            return diagnostic.help("write it as one text, in quotes");
-        }
-        let quoted = recover::quote(text);
-        let help = format!("put it in quotes: {quoted}");
-        diagnostic.help(help).fix(self.document.span(range), quoted)
-    }
-
     /// `key: #1 choice` and `key: issue #12 is fixed` lose text to a comment that
     /// was probably not meant as one.
     fn cut_by_comment(&self, entry: &Entry) -> Option<Diagnostic> {
@@ -255,11 +244,21 @@ impl<'a> Fields<'a> {
             return None;
         }
         let key = &entry.key.text;
-        let span = self.document.span(&(from + hash..from + line.len()));
+        let span = Span::from(&(from + hash..from + line.len()));
         let message = format!("`{key}` loses this text, since ` #` begins a comment");
         let diagnostic = self.document.diagnostic(Code::TextLostToComment, message);
         Some(diagnostic.at(span).help("put the whole value in quotes"))
     }
+}
+
+/// Adds the fix that quotes a value of one line.
+fn quoting(diagnostic: Diagnostic, range: &Range<usize>, text: &str) -> Diagnostic {
+    if range.is_empty() || text.contains('\n') {
+        return diagnostic.help("write it as one text, in quotes");
+    }
+    let quoted = recover::quote(text);
+    let help = format!("put it in quotes: {quoted}");
+    diagnostic.help(help).fix(Span::from(range), quoted)
 }
 
 /// The range of the value; of the key if the value is empty.

@@ -3,7 +3,8 @@
 //! wrong shapes, and the tables in the skills that document them follow from it.
 
 use super::Document;
-use crate::diagnostic::{Code, Diagnostic};
+use super::node::Entry;
+use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::suggest::{fold, suggest};
 
 // Keys that the compiler itself reads.
@@ -167,19 +168,15 @@ pub(super) fn check(document: &Document, out: &mut Vec<Diagnostic>) {
             Some(Boolean) => drop(fields.bool(key, out)),
             None => {
                 let meant = meant(key).filter(|meant| !fields.has(meant));
-                out.extend(meant.map(|meant| unknown(document, key, &entry.key.range, meant)));
+                out.extend(meant.map(|meant| unknown(document, entry, meant)));
             }
         }
     }
 }
 
-fn unknown(
-    document: &Document,
-    key: &str,
-    range: &std::ops::Range<usize>,
-    meant: &'static str,
-) -> Diagnostic {
-    let span = document.span(range);
+fn unknown(document: &Document, entry: &Entry, meant: &str) -> Diagnostic {
+    let key = &entry.key.text;
+    let span = Span::from(&entry.key.range);
     document
         .diagnostic(Code::UnknownKey, format!("unknown key `{key}`"))
         .at(span)
@@ -196,7 +193,7 @@ fn meant(key: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documented::{self, Row};
+    use crate::testing::{self, Row};
 
     #[test]
     fn the_documented_keys_are_those_of_the_table() {
@@ -211,7 +208,7 @@ mod tests {
             (tree, "Each entry of `args`:", ARGUMENT),
         ] {
             let rows: Vec<Row> = keys.iter().map(row).collect();
-            documented::check(file, before, &["key", "type", "default", "meaning"], &rows);
+            testing::check(file, before, &["key", "type", "default", "meaning"], &rows);
         }
     }
 

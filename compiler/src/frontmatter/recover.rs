@@ -158,9 +158,9 @@ impl Recovery<'_> {
     }
 
     fn report(&self, repair: Repair) -> Diagnostic {
-        let fix = self.span(repair.range);
+        let fix = Span::from(repair.range);
         Diagnostic::new(repair.code, self.file, repair.message)
-            .at(self.span(repair.at))
+            .at(Span::from(repair.at))
             .help(repair.help)
             .fix(fix, repair.replacement)
     }
@@ -171,7 +171,7 @@ impl Recovery<'_> {
             .chars()
             .next()
             .map_or(0, char::len_utf8);
-        let span = self.span(error.at..error.at + end);
+        let span = Span::from(error.at..error.at + end);
         out.push(
             Diagnostic::new(code, self.file, message)
                 .at(span)
@@ -207,16 +207,12 @@ impl Recovery<'_> {
         let more = found.len().saturating_sub(MAX_REPEATED);
         for (first, again) in found.drain(..).take(MAX_REPEATED) {
             let name = &self.text[again.clone()];
-            let (first, again) = (self.span(first), self.span(again));
-            let message = format!(
-                "`{name}` is given twice, on lines {} and {}; the first one counts",
-                first.line, again.line
-            );
+            let message = format!("`{name}` is given twice; the first one counts");
             out.push(
                 Diagnostic::new(Code::DuplicateKey, self.file, message)
-                    .at(again)
+                    .at(Span::from(again))
                     .help("delete one of them; other YAML parsers use the last one or fail")
-                    .related(first, "first given here"),
+                    .related(Span::from(first), "first given here"),
             );
         }
         if more > 0 {
@@ -231,7 +227,7 @@ impl Recovery<'_> {
             self.part.len()
         );
         Diagnostic::new(Code::FrontmatterTooLarge, self.file, message)
-            .at(self.span(self.part.start..self.part.start))
+            .at(Span::from(self.part.start..self.part.start))
             .help("move text into the body below the frontmatter")
     }
 
@@ -244,7 +240,7 @@ impl Recovery<'_> {
             .first()
             .map_or(self.part.clone(), |(range, _)| range.clone());
         Diagnostic::new(Code::InvalidYaml, self.file, message)
-            .at(self.span(first))
+            .at(Span::from(first))
             .help("write it again as UTF-8 text")
     }
 
@@ -256,21 +252,17 @@ impl Recovery<'_> {
             .next()
             .unwrap_or_default();
         Diagnostic::new(Code::NotAMapping, self.file, message)
-            .at(self.span(root.range.start..root.range.start + line.len()))
+            .at(Span::from(root.range.start..root.range.start + line.len()))
             .help("write `name: …` and `description: …`, each on its own line")
     }
 
     fn loosely_indented(&self, error: &YamlError) -> Diagnostic {
         let message = "this line continues the value above but is not indented";
         Diagnostic::new(Code::LooseIndentation, self.file, message)
-            .at(self.span(error.at..error.at))
+            .at(Span::from(error.at..error.at))
             .severity(Severity::Warning)
             .help("indent it by two spaces, as YAML 1.2 requires")
-            .fix(self.span(error.at..error.at), "  ")
-    }
-
-    fn span(&self, range: Range<usize>) -> Span {
-        Span::locate(self.text.as_bytes(), range)
+            .fix(Span::from(error.at..error.at), "  ")
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use annotate_snippets::renderer::{DEFAULT_LINE_NUM_STYLE, Style};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet, Title};
 
-use super::{Report, escape, escape_into};
+use super::{Location, Report, escape, escape_into};
 use crate::diagnostic::{Diagnostic, Severity, Span};
 
 /// Characters of a long line shown before and after the start of the marked range.
@@ -39,17 +39,11 @@ impl Human<'_> {
             .primary_title(escape(&it.message))
             .id(it.code.as_str());
         let (file, help) = (&it.file, it.help.as_deref());
-        let mut text = self.block(title, file, it.span.as_ref(), AnnotationKind::Primary, help);
+        let mut text = self.block(title, file, it.span, AnnotationKind::Primary, help);
         for related in &it.related {
             let title = Level::NOTE.secondary_title(escape(&related.message));
             let file = related.file.as_deref().unwrap_or(file);
-            text += &self.block(
-                title,
-                file,
-                related.span.as_ref(),
-                AnnotationKind::Context,
-                None,
-            );
+            text += &self.block(title, file, related.span, AnnotationKind::Context, None);
         }
         text.push('\n');
         text
@@ -60,14 +54,15 @@ impl Human<'_> {
         &self,
         title: Title<'_>,
         file: &str,
-        span: Option<&Span>,
+        span: Option<Span>,
         kind: AnnotationKind,
         help: Option<&str>,
     ) -> String {
         let mut group = Group::with_title(title);
-        if let (Some(span), Some(source)) = (span, self.report.source(file)) {
-            let (line, marked) = excerpt(source, span);
-            let snippet = Snippet::source(line).line_start(span.line);
+        let location = self.report.locate(file, span);
+        if let (Some(span), Some(at), Some(source)) = (span, location, self.report.source(file)) {
+            let (line, marked) = excerpt(source, span, at);
+            let snippet = Snippet::source(line).line_start(at.line);
             group = group.element(snippet.annotation(kind.span(marked)));
         }
         if let Some(help) = help {
@@ -85,12 +80,12 @@ impl Human<'_> {
         } else {
             format!("{rest}\n")
         };
-        format!("{title}\n{}\n{rest}", self.position(file, span))
+        format!("{title}\n{}\n{rest}", self.position(file, location))
     }
 
     /// The line `--> file:line:column`. The renderer would count columns in the
     /// escaped line, so it is drawn here.
-    fn position(&self, file: &str, span: Option<&Span>) -> String {
+    fn position(&self, file: &str, location: Option<Location>) -> String {
         let file = escape(file);
         let style = if self.color {
             DEFAULT_LINE_NUM_STYLE
@@ -98,10 +93,10 @@ impl Human<'_> {
             Style::new()
         };
         let arrow = format!("{}-->{}", style.render(), style.render_reset());
-        match span {
-            Some(span) => {
-                let width = span.line.to_string().len();
-                format!("{:width$}{arrow} {file}:{}:{}", "", span.line, span.column)
+        match location {
+            Some(at) => {
+                let width = at.line.to_string().len();
+                format!("{:width$}{arrow} {file}:{}:{}", "", at.line, at.column)
             }
             None => format!(" {arrow} {file}"),
         }
@@ -110,13 +105,9 @@ impl Human<'_> {
 
 /// The first line of a span, escaped and cut, and the range to mark in it. A
 /// span of several lines is marked up to the end of its first line.
-fn excerpt(source: &[u8], span: &Span) -> (String, Range<usize>) {
+fn excerpt(source: &[u8], span: Span, location: Location) -> (String, Range<usize>) {
     let at = span.start.min(source.len());
-    let begin = source[..at]
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |newline| newline + 1);
-    let begin = begin + (at - begin).saturating_sub(span.byte_column - 1);
+    let begin = at - (location.byte_column - 1);
     let end = source[at..]
         .iter()
         .position(|&byte| byte == b'\n')

@@ -4,51 +4,55 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Report;
 use crate::diagnostic::{Diagnostic, Related, Span};
 
-pub(super) fn render(it: &Diagnostic) -> Value {
+pub(super) fn render(report: &Report, it: &Diagnostic) -> Value {
     let mut object = Map::new();
     object.insert("code".into(), it.code.as_str().into());
     object.insert("severity".into(), it.severity.as_str().into());
     object.insert("file".into(), it.file.as_str().into());
-    insert_span(&mut object, it.span.as_ref());
+    insert_span(&mut object, report, &it.file, it.span);
     object.insert("message".into(), it.message.as_str().into());
     if let Some(help) = &it.help {
         object.insert("help".into(), help.as_str().into());
     }
     if !it.related.is_empty() {
-        let related = it.related.iter().map(|other| related(other, &it.file));
+        let related = it.related.iter().map(|other| related(report, other, it));
         object.insert("related".into(), related.collect());
     }
     if let Some(fix) = &it.fix {
         let mut edit = Map::new();
-        insert_span(&mut edit, Some(&fix.span));
+        insert_span(&mut edit, report, &it.file, Some(fix.span));
         edit.insert("replacement".into(), fix.replacement.as_str().into());
         object.insert("fix".into(), edit.into());
     }
     object.into()
 }
 
-fn related(it: &Related, own_file: &str) -> Value {
+fn related(report: &Report, it: &Related, owner: &Diagnostic) -> Value {
+    let file = it.file.as_deref().unwrap_or(&owner.file);
     let mut object = Map::new();
-    object.insert("file".into(), it.file.as_deref().unwrap_or(own_file).into());
-    insert_span(&mut object, it.span.as_ref());
+    object.insert("file".into(), file.into());
+    insert_span(&mut object, report, file, it.span);
     object.insert("message".into(), it.message.as_str().into());
     object.into()
 }
 
-fn insert_span(object: &mut Map<String, Value>, span: Option<&Span>) {
+fn insert_span(object: &mut Map<String, Value>, report: &Report, file: &str, span: Option<Span>) {
     let Some(span) = span else { return };
-    for (key, value) in [
-        ("line", span.line),
-        ("column", span.column),
-        ("byte_column", span.byte_column),
-        ("end_line", span.end_line),
-        ("end_column", span.end_column),
-        ("end_byte_column", span.end_byte_column),
-        ("start", span.start),
-        ("end", span.end),
-    ] {
-        object.insert(key.into(), json!(value));
+    if let Some(at) = report.locate(file, Some(span)) {
+        for (key, value) in [
+            ("line", at.line),
+            ("column", at.column),
+            ("byte_column", at.byte_column),
+            ("end_line", at.end_line),
+            ("end_column", at.end_column),
+            ("end_byte_column", at.end_byte_column),
+        ] {
+            object.insert(key.into(), json!(value));
+        }
     }
+    object.insert("start".into(), json!(span.start));
+    object.insert("end".into(), json!(span.end));
 }

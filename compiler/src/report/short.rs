@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::escape;
+use super::{Report, escape};
 use crate::diagnostic::Diagnostic;
 
-pub(super) fn render(it: &Diagnostic) -> String {
+pub(super) fn render(report: &Report, it: &Diagnostic) -> String {
     let mut line = escape(&it.file);
-    if let Some(span) = &it.span {
-        let _ = write!(line, ":{}:{}", span.line, span.column);
+    if let Some(at) = report.locate(&it.file, it.span) {
+        let _ = write!(line, ":{}:{}", at.line, at.column);
     }
     let message = escape(&it.message);
     let _ = write!(line, ": {}[{}]: {message}", it.severity, it.code);

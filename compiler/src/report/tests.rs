@@ -54,19 +54,14 @@ fn report() -> Report {
     found.push(
         Diagnostic::new(Code::NotUtf8, "no/span\u{7}.md", "a file as a whole").help("two\nlines"),
     );
-    let other = FILES[0].1.as_bytes();
     found.push(
         Diagnostic::new(
             Code::DuplicateKey,
             "elsewhere.md",
             "this file is not at hand",
         )
-        .at(Span::locate(b"a\nbc", 3..4))
-        .related_in(
-            "colon/SKILL.md",
-            Span::locate(other, 4..15),
-            "but this one is",
-        )
+        .at(Span::from(3..4))
+        .related_in("colon/SKILL.md", Span::from(4..15), "but this one is")
         .related_in("gone.md", None, "and this one has no place"),
     );
     Report::new(found, |file| {

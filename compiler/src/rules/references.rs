@@ -69,7 +69,7 @@ pub(crate) fn check(source: &Source<'_>, home: &str, out: &mut Vec<Diagnostic>) 
             continue;
         }
         let start = body.start + found.at;
-        let span = Span::locate(source.bytes, start..start + found.target.len());
+        let span = Span::from(start..start + found.target.len());
         match problem {
             Problem::Leaves => leaving.push((span, found.target)),
             Problem::Broken(other) => {

@@ -139,10 +139,6 @@ impl Cause {
     /// The code, the reason in words, and what to do about it; empty if nothing.
     pub(super) fn explain(&self) -> (Code, String, &'static str) {
         const SPLIT: &str = "keep large data elsewhere and tell in the skill where";
-        const COPY: &str = "replace the link by a copy";
-        let link = |target: &PathBuf, where_to: &str| {
-            format!("it links to `{}`, {where_to}", target.display())
-        };
         match self {
             Self::Missing => (
                 Code::RootMissing,
@@ -194,27 +190,36 @@ impl Cause {
                     ""
                 },
             ),
-            Self::Link(target, LinkCause::Broken) => (
+            Self::Link(target, cause) => cause.explain(&target.display().to_string()),
+        }
+    }
+}
+
+impl LinkCause {
+    fn explain(self, target: &str) -> (Code, String, &'static str) {
+        let (code, what, help) = match self {
+            Self::Broken => (
                 Code::BrokenLink,
-                link(target, "which does not exist"),
+                "which does not exist",
                 "fix the link or remove it",
             ),
-            Self::Link(target, LinkCause::Cycle) => (
+            Self::Cycle => (
                 Code::LinkCycle,
-                link(target, "a directory that contains the link"),
+                "a directory that contains the link",
                 "remove the link",
             ),
-            Self::Link(target, LinkCause::Escapes) => (
+            Self::Escapes => (
                 Code::LinkEscapes,
-                link(target, "which is outside the root"),
+                "which is outside the root",
                 "replace the link by a copy, or name the target's directory as a root",
             ),
-            Self::Link(target, LinkCause::Hidden) => (
+            Self::Hidden => (
                 Code::LinkEscapes,
-                link(target, "in a directory that is never read"),
-                COPY,
+                "in a directory that is never read",
+                "replace the link by a copy",
             ),
-        }
+        };
+        (code, format!("it links to `{target}`, {what}"), help)
     }
 }
 

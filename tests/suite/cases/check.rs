@@ -110,9 +110,10 @@ fn outcome(
     }
     for it in compiled.report.diagnostics() {
         let file = it.file.strip_prefix(here).unwrap_or(&it.file);
-        let place = it
-            .span
-            .map(|s| format!(":{}:{}", s.line, s.column))
+        let place = compiled
+            .report
+            .locate(&it.file, it.span)
+            .map(|at| format!(":{}:{}", at.line, at.column))
             .unwrap_or_default();
         let _ = writeln!(out, "{} {file}{place} {}", it.severity, it.code);
     }

@@ -128,10 +128,9 @@ fn untab(text: &str, part: &Range<usize>, at: usize, done: &[Range<usize>]) -> O
     let range = line.start..line.start + indent.len();
     let above = Line::above(text, part, &line)?;
     let replacement = " ".repeat(above.width_below(text, indent));
-    let number = text[..line.start].matches('\n').count() + 1;
     Some(Repair {
         code: Code::TabIndentation,
-        message: format!("line {number} is indented with a tab"),
+        message: "this line is indented with a tab".to_owned(),
         help: format!("indent it with {} spaces", replacement.len()),
         at: range.clone(),
         range,

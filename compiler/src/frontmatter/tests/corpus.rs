@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::*;
+use crate::report::Location;
 
 fn skills(dir: &Path) -> Vec<PathBuf> {
     walkdir::WalkDir::new(dir)
@@ -72,7 +73,11 @@ fn real_skills_read_as_other_parsers_read_them() {
         }
         fixable += usize::from(found.iter().any(|it| it.fix.is_some()));
         for it in found.iter().filter(|it| it.fix.is_some()) {
-            eprintln!("fixable: {name}:{}: {}", it.span.unwrap().line, it.message);
+            eprintln!(
+                "fixable: {name}:{}: {}",
+                Location::of(&source, it.span.unwrap()).line,
+                it.message
+            );
         }
         let yaml = &document.head[..document.body.start];
         let yaml = yaml
