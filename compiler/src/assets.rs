@@ -1,23 +1,23 @@
-//! The files of a skill: those that lie in its directory, those it declares,
-//! and what is wrong between the two. Bytes come from the source tree; paths
-//! that lead out of the skill are refused before they are looked up.
+//! The files of a skill: those in its directory, those it declares, and the
+//! differences between the two. Bytes come from the source tree; paths that lead out
+//! of the skill are refused before they are looked up.
 
-mod advice;
-mod declared;
-mod path;
+mod declarations;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use skillbundle_format::{Execution, FileEntry, Role};
 
-pub(crate) use declared::{Declared, declared};
+pub(crate) use declarations::{Declaration, declarations};
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::dialect::{Content, Draft, is_skill_file};
-use crate::source::{Entry, FileId, Tree, TreeRoot};
+use crate::draft::{Content, Draft};
+use crate::paths::{is_skill_file, join, stem};
+use crate::rules;
+use crate::source::{FileId, Tree, TreeEntry, TreeRoot};
 
-/// The files whose content is needed for these skills.
+/// The files whose content these skills need.
 pub(crate) fn wanted(tree: &Tree, drafts: &[Draft]) -> Vec<FileId> {
     let mut wanted = Vec::new();
     for draft in drafts {
@@ -29,7 +29,7 @@ pub(crate) fn wanted(tree: &Tree, drafts: &[Draft]) -> Vec<FileId> {
                 wanted.extend(own.map(|(entry, _)| FileId { root, entry }));
             }
             Content::Resources(Some(directory), declared) => {
-                let paths = declared.iter().map(|it| format!("{directory}/{}", it.path));
+                let paths = declared.iter().map(|it| join(directory, &it.path));
                 let found = paths.filter_map(|path| tree.roots[root].find(&path));
                 wanted.extend(found.map(|entry| FileId { root, entry }));
             }
@@ -40,7 +40,7 @@ pub(crate) fn wanted(tree: &Tree, drafts: &[Draft]) -> Vec<FileId> {
     wanted
 }
 
-/// The files of one skill, sorted by path. Their content was read before.
+/// Adds its files to a skill, sorted by path. Their content was read before.
 pub(crate) fn attach(tree: &Tree, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
     let root = &tree.roots[draft.entry.root as usize];
     let content = std::mem::replace(&mut draft.content, Content::Kept(Vec::new()));
@@ -48,7 +48,7 @@ pub(crate) fn attach(tree: &Tree, draft: &mut Draft, out: &mut Vec<Diagnostic>) 
         Content::Kept(files) => files,
         Content::Directory(directory, declared) => {
             let files = in_directory(root, &directory, declared, draft, out);
-            advice::of_content(root, &directory, &files, &draft.shown, out);
+            rules::files::check(root, &directory, &files, &draft.shown, out);
             files
         }
         Content::Resources(directory, declared) => {
@@ -59,8 +59,8 @@ pub(crate) fn attach(tree: &Tree, draft: &mut Draft, out: &mut Vec<Diagnostic>) 
     draft.entry.files = files;
 }
 
-/// Every file below a skill's directory but its own `SKILL.md`, with its path
-/// from there.
+/// Every file below a skill's directory, except its `SKILL.md`, with its path
+/// relative to the directory.
 fn own_files<'a>(root: &'a TreeRoot, directory: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
     let from = if directory.is_empty() {
         0
@@ -76,11 +76,11 @@ fn own_files<'a>(root: &'a TreeRoot, directory: &'a str) -> impl Iterator<Item =
 fn in_directory(
     root: &TreeRoot,
     directory: &str,
-    declared: Vec<Declared>,
+    declared: Vec<Declaration>,
     draft: &Draft,
     out: &mut Vec<Diagnostic>,
 ) -> Vec<FileEntry> {
-    let mut declared: BTreeMap<String, Declared> = declared
+    let mut declared: BTreeMap<String, Declaration> = declared
         .into_iter()
         .map(|it| (it.path.clone(), it))
         .collect();
@@ -88,18 +88,13 @@ fn in_directory(
     for (at, path) in own_files(root, directory) {
         let entry = &root.entries[at];
         let declared = declared.remove(path);
-        // A file that could not be read was reported; only a declared one is kept.
+        // An unreadable file has been reported; it is only kept if it is declared.
         if entry.bytes.is_some() || declared.is_some() {
             files.push(file_entry(path, declared, Some(entry)));
         }
     }
     for missing in declared.into_values() {
-        let place = if directory.is_empty() {
-            String::new()
-        } else {
-            format!("{directory}/")
-        };
-        out.push(not_there(root, &place, &missing, draft));
+        out.push(not_found(root, directory, &missing, draft));
         files.push(file_entry(&missing.path.clone(), Some(missing), None));
     }
     files
@@ -108,7 +103,7 @@ fn in_directory(
 fn in_resources(
     root: &TreeRoot,
     directory: Option<&str>,
-    declared: Vec<Declared>,
+    declared: Vec<Declaration>,
     draft: &Draft,
     out: &mut Vec<Diagnostic>,
 ) -> Vec<FileEntry> {
@@ -116,15 +111,14 @@ fn in_resources(
         out.extend(no_directory(root, &declared, draft));
         return Vec::new();
     };
-    let place = format!("{directory}/");
     let mut files = Vec::new();
     for declared in declared {
-        let found = root.find(&format!("{place}{}", declared.path));
+        let found = root.find(&join(directory, &declared.path));
         let entry = found
             .map(|at| &root.entries[at])
             .filter(|entry| !entry.is_directory);
         if entry.is_none() {
-            out.push(not_there(root, &place, &declared, draft));
+            out.push(not_found(root, directory, &declared, draft));
         }
         files.push(file_entry(&declared.path.clone(), Some(declared), entry));
     }
@@ -132,8 +126,8 @@ fn in_resources(
     files
 }
 
-fn file_entry(path: &str, declared: Option<Declared>, entry: Option<&Entry>) -> FileEntry {
-    let declared = declared.unwrap_or_else(|| Declared::undeclared(path));
+fn file_entry(path: &str, declared: Option<Declaration>, entry: Option<&TreeEntry>) -> FileEntry {
+    let declared = declared.unwrap_or_else(|| Declaration::undeclared(path));
     FileEntry {
         path: path.to_owned(),
         role: declared.role,
@@ -146,38 +140,38 @@ fn file_entry(path: &str, declared: Option<Declared>, entry: Option<&Entry>) -> 
     }
 }
 
-/// Spec 3 §13: the skill stays as it is, reading the file is an error.
-fn not_there(root: &TreeRoot, place: &str, declared: &Declared, draft: &Draft) -> Diagnostic {
-    let path = format!("{place}{}", declared.path);
-    let what = if root.directory(&path) {
+/// Spec 3 §13: the skill is served with the declaration; reading the file fails.
+fn not_found(
+    root: &TreeRoot,
+    directory: &str,
+    declared: &Declaration,
+    draft: &Draft,
+) -> Diagnostic {
+    let path = join(directory, &declared.path);
+    let what = if root.has_directory(&path) {
         "is a directory"
     } else {
-        "is not there"
+        "does not exist"
     };
-    let message = format!(
-        "the file `{}` is declared, but `{path}` {what}",
-        declared.path
-    );
-    let finding =
-        Diagnostic::new(Code::MissingAsset, draft.shown.as_str(), message).at(declared.span);
-    finding.help("add the file, or take its declaration away: asking for it is an error")
+    let message = format!("the declared file `{path}` {what}");
+    Diagnostic::new(Code::MissingAsset, draft.shown.as_str(), message)
+        .at(declared.span)
+        .help("add the file or remove its declaration")
 }
 
-/// Spec 3 §7.1: without a resource directory nothing is declared at all.
-fn no_directory(root: &TreeRoot, declared: &[Declared], draft: &Draft) -> Option<Diagnostic> {
+/// Spec 3 §7.1: without a resource directory, declarations have no effect.
+fn no_directory(root: &TreeRoot, declared: &[Declaration], draft: &Draft) -> Option<Diagnostic> {
     let first = declared.first()?;
-    let directory = crate::dialect::stem(&draft.entry.file_path);
-    let count = match declared.len() {
-        1 => "1 file is declared".to_owned(),
-        count => format!("{count} files are declared"),
+    let directory = stem(&draft.entry.file_path);
+    let files = match declared.len() {
+        1 => "the declared file is".to_owned(),
+        count => format!("{count} declared files are"),
     };
-    let message = format!(
-        "{count}, but there is no directory `{directory}/` to hold them, so none is listed"
-    );
-    let finding = Diagnostic::new(Code::MissingAsset, draft.shown.as_str(), message).at(first.span);
+    let message = format!("{files} not served: `{directory}/` does not exist");
+    let diagnostic = Diagnostic::new(Code::MissingAsset, draft.shown.as_str(), message);
     let directory = root.shown(directory);
-    Some(finding.help(format!(
-        "put the files into `{directory}/`, or take the declarations away"
+    Some(diagnostic.at(first.span).help(format!(
+        "put the files into `{directory}/` or remove the declarations"
     )))
 }
 
@@ -197,18 +191,27 @@ fn undeclared(
         .filter(|path| !files.iter().any(|it| it.path == *path))
         .collect();
     let (first, more) = left.split_first()?;
-    let message = match more.len() {
-        0 => format!("`{first}` lies in `{directory}/` and is not declared, so it is not served"),
-        more => format!(
-            "`{first}` and {more} more lie in `{directory}/` and are not declared, so they are not served"
+    let (message, which) = match more.len() {
+        0 => (
+            format!("1 undeclared file in `{directory}/` is left out"),
+            "",
+        ),
+        more => (
+            format!(
+                "{} undeclared files in `{directory}/` are left out",
+                more + 1
+            ),
+            " and the others",
         ),
     };
-    let finding = Diagnostic::new(Code::UndeclaredFile, draft.shown.as_str(), message);
-    Some(finding.help("list them under `assets` or `scripts`"))
+    let diagnostic = Diagnostic::new(Code::UndeclaredFile, draft.shown.as_str(), message);
+    Some(diagnostic.help(format!(
+        "declare `{first}`{which} under `assets` or `scripts`"
+    )))
 }
 
-impl Declared {
-    /// A file that nobody declared.
+impl Declaration {
+    /// The declaration of a file without one.
     fn undeclared(path: &str) -> Self {
         Self {
             path: path.to_owned(),
@@ -221,6 +224,3 @@ impl Declared {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

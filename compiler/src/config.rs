@@ -1,28 +1,103 @@
-//! Which `config.yaml` counts: the first root's that has one. What it may say
-//! is the business of `settings`.
+//! A content root's `config.yaml` (spec 3 §11): which file counts, and the table of
+//! settings. Content may tune how skills are matched and may narrow what is allowed;
+//! anything that would widen it has no effect and is up to the operator. If a
+//! narrowing setting cannot be read, the narrower value counts.
 
-use skillbundle_format::Settings;
+use skillbundle_format::{Profile, Settings};
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::settings;
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::frontmatter::{self, Document, Fields, to_json};
 use crate::source::{FileId, Tree};
+use crate::suggest::suggest;
 
-/// Where it lies in a root.
+/// Its path in a root.
 pub(crate) const CONFIG: &str = "config.yaml";
 
-/// Its sections (spec 3 §11.2). A file without any of them is another
-/// program's, as is common where a whole project is a root.
-const SECTIONS: &[&str] = &["analytics", "assets", "matching", "refresh", "scripts"];
+/// One setting.
+struct Setting {
+    section: &'static str,
+    key: &'static str,
+    kind: Kind,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the documentation"))]
+    meaning: &'static str,
+}
+
+/// The type of a setting, where it is stored, and what content may do with it. The
+/// default is what `Settings::default()` has there.
+enum Kind {
+    /// Tune: a number from 0 to 1.
+    Fraction(fn(&mut Settings) -> &mut f64),
+    /// Tune: a number from 0 up; the default depends on the skills.
+    Positive(fn(&mut Settings) -> &mut Option<f64>),
+    /// Tune: how declared keywords are matched.
+    Profile(fn(&mut Settings) -> &mut Profile),
+    /// Tune: a whole number from 1 up.
+    Count(fn(&mut Settings) -> &mut u32),
+    /// Narrow: a whole number from 1 up to the default.
+    Lower(fn(&mut Settings) -> &mut u32),
+    /// Narrow: a number of bytes up to the default.
+    LowerBytes(fn(&mut Settings) -> &mut u64),
+    /// Narrow: on by default, can be turned off.
+    Switch(fn(&mut Settings) -> &mut bool),
+    /// Narrow: a subset of the default's items.
+    Subset(fn(&mut Settings) -> &mut Vec<String>),
+    /// No effect in content. The default, as JSON, is accepted silently, since
+    /// people copy the whole example of the specification.
+    Operator(&'static str),
+}
+
+const fn setting(
+    section: &'static str,
+    key: &'static str,
+    kind: Kind,
+    meaning: &'static str,
+) -> Setting {
+    Setting {
+        section,
+        key,
+        kind,
+        meaning,
+    }
+}
+
+/// Spec 3 §11.2, and the keys that tune the rankers.
+#[rustfmt::skip]
+const SETTINGS: &[Setting] = &[
+    setting("matching", "min_score", Kind::Fraction(|it| &mut it.min_score), "skills below this score are left out"),
+    setting("matching", "max_results", Kind::Count(|it| &mut it.max_results), "how many candidates an ambiguous answer names"),
+    setting("matching", "ambiguity_threshold", Kind::Fraction(|it| &mut it.ambiguity_threshold), "two best scores closer than this are ambiguous"),
+    setting("matching", "min_confidence", Kind::Positive(|it| &mut it.min_confidence), "skills of the folder dialect below this confidence are left out"),
+    setting("matching", "min_margin", Kind::Fraction(|it| &mut it.min_margin), "share of its score by which the best skill of the folder dialect must lead"),
+    setting("matching", "profile", Kind::Profile(|it| &mut it.profile), "how keywords match: `spec` or `calibrated`, see below"),
+    setting("refresh", "enabled", Kind::Switch(|it| &mut it.refresh_enabled), "whether the skills are refreshed periodically"),
+    setting("refresh", "interval_minutes", Kind::Count(|it| &mut it.refresh_interval_minutes), "minutes between two refreshes"),
+    setting("scripts", "enabled", Kind::Switch(|it| &mut it.scripts_enabled), "whether a server may run scripts"),
+    setting("scripts", "timeout_seconds", Kind::Lower(|it| &mut it.script_timeout_seconds), "seconds after which a script is stopped"),
+    setting("scripts", "max_output_bytes", Kind::LowerBytes(|it| &mut it.script_max_output_bytes), "bytes kept of each output stream of a script"),
+    setting("scripts", "allowed_extensions", Kind::Subset(|it| &mut it.script_extensions), "extensions of files that may be run"),
+    setting("scripts", "runners", Kind::Operator(r#"{".sh":"bash",".ts":"npx tsx",".js":"node",".py":"python3"}"#), "the program for each extension"),
+    setting("assets", "max_size_bytes", Kind::LowerBytes(|it| &mut it.asset_max_bytes), "size of the largest file that is served"),
+    setting("assets", "inline_text_max_bytes", Kind::LowerBytes(|it| &mut it.asset_inline_max_bytes), "size of the largest text that is shown inline"),
+    setting("analytics", "enabled", Kind::Operator("false"), "whether events are recorded"),
+    setting("analytics", "endpoint", Kind::Operator("\"\""), "where events are sent"),
+];
+
+/// The sections of the table, in order.
+fn sections() -> Vec<&'static str> {
+    let mut sections: Vec<_> = SETTINGS.iter().map(|it| it.section).collect();
+    sections.dedup();
+    sections
+}
 
 /// The configuration files of all roots, to be read.
 pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
-    let find = |(root, it): (usize, &crate::source::TreeRoot)| {
-        Some(FileId {
-            root,
-            entry: it.find(CONFIG)?,
+    let roots = tree.roots.iter().enumerate();
+    roots
+        .filter_map(|(root, it)| {
+            let entry = it.find(CONFIG)?;
+            Some(FileId { root, entry })
         })
-    };
-    tree.roots.iter().enumerate().filter_map(find).collect()
+        .collect()
 }
 
 /// The settings of the first configuration, or the defaults.
@@ -30,24 +105,24 @@ pub(crate) fn settings(tree: &Tree, out: &mut Vec<Diagnostic>) -> Settings {
     let mut first: Option<(FileId, Settings)> = None;
     for id in files(tree) {
         let shown = tree.shown(id);
-        let bytes = tree.entry(id).bytes.as_ref();
+        let bytes = tree.entry(id).bytes.as_deref();
         if bytes.is_some_and(|bytes| !is_ours(bytes)) {
-            let message = "this file is not read: it has no section that the server knows";
-            let finding = Diagnostic::new(Code::ConfigIgnored, shown, message);
-            out.push(finding.severity(Severity::Info));
+            let message = "this file is not read: it has no known section";
+            let diagnostic = Diagnostic::new(Code::ConfigIgnored, shown, message);
+            out.push(diagnostic.severity(Severity::Info));
         } else if let Some((first, _)) = &first {
-            let first = tree.shown(*first);
-            let message = format!("this file is not read: `{first}` comes first");
-            let finding = Diagnostic::new(Code::ConfigIgnored, shown, message);
-            out.push(finding.help("move what it says into the first one, or remove it"));
+            let message = "this file is not read: an earlier root has one";
+            let diagnostic = Diagnostic::new(Code::ConfigIgnored, shown, message);
+            let diagnostic = diagnostic.related_in(tree.shown(*first), None, "this file is read");
+            out.push(diagnostic.help("merge this file into the other one"));
         } else {
-            first = Some((id, settings_of(&shown, bytes.map(AsRef::as_ref), out)));
+            first = Some((id, settings_of(&shown, bytes, out)));
         }
     }
     first.map(|(_, settings)| settings).unwrap_or_default()
 }
 
-/// A file that cannot be read may say that scripts are off.
+/// An unreadable file might have turned scripts off.
 fn settings_of(shown: &str, bytes: Option<&[u8]>, out: &mut Vec<Diagnostic>) -> Settings {
     let Some(bytes) = bytes else {
         return Settings {
@@ -55,48 +130,258 @@ fn settings_of(shown: &str, bytes: Option<&[u8]>, out: &mut Vec<Diagnostic>) -> 
             ..Settings::default()
         };
     };
-    let (settings, findings) = settings::parse(shown, bytes);
-    out.extend(findings);
+    let (settings, diagnostics) = parse(shown, bytes);
+    out.extend(diagnostics);
     settings
 }
 
-/// Whether a line begins with a section, be the file YAML or not.
+/// Whether a line begins with a section, even if the file is not valid YAML. A file
+/// without any belongs to another program, which is common if a project is a root.
 fn is_ours(bytes: &[u8]) -> bool {
+    let sections = sections();
     let text = String::from_utf8_lossy(bytes);
     text.trim_start_matches('\u{feff}').lines().any(|line| {
-        let line = line.trim_start_matches(['{', '"', '\'']);
-        let key = SECTIONS
+        let key = line.trim_start_matches(['{', '"', '\'']);
+        let section = sections
             .iter()
-            .find_map(|section| line.trim_start().strip_prefix(section));
-        // An indented key belongs to something else.
-        key.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
-            && !line.starts_with(' ')
+            .find_map(|section| key.trim_start().strip_prefix(section));
+        // An indented key belongs to another one.
+        section.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+            && !key.starts_with(' ')
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_programs_file_is_not_ours() {
-        for text in [
-            "matching:\n",
-            "a: 1\nscripts : {}",
-            "{\"assets\": {}}",
-            "matching: [",
-            "\u{feff}refresh:",
-        ] {
-            assert!(is_ours(text.as_bytes()), "{text:?}");
+/// Reads a `config.yaml`. `file` is its name in diagnostics. A value that cannot be
+/// used leaves the default; a file that cannot be read in full turns scripts off,
+/// since that may be what it said.
+fn parse(file: &str, source: &[u8]) -> (Settings, Vec<Diagnostic>) {
+    let mut settings = Settings::default();
+    let (document, mut out) = frontmatter::parse_yaml(file, source);
+    if let Some(document) = &document {
+        let sections = sections();
+        unknown(document, document.fields(), &sections, "", &mut out);
+        for section in sections {
+            read_section(document, section, &mut settings, &mut out);
         }
-        for text in [
-            "",
-            "title: x\nparams:\n  assets: y\n",
-            "matchings: 1",
-            "# matching: 1",
-            "baseURL: /",
-        ] {
-            assert!(!is_ours(text.as_bytes()), "{text:?}");
+    }
+    let is_error = |it: &Diagnostic| it.severity == Severity::Error;
+    if document.is_none() || out.iter().any(is_error) {
+        settings.scripts_enabled = false;
+        if let Some(diagnostic) = out.iter_mut().find(|it| is_error(it)) {
+            let help = diagnostic.help.take();
+            let help = help.map_or_else(String::new, |help| format!("{help}; "));
+            diagnostic.help = Some(format!("{help}until then, scripts are off"));
+        }
+    }
+    (settings, out)
+}
+
+fn read_section(
+    document: &Document,
+    section: &str,
+    settings: &mut Settings,
+    out: &mut Vec<Diagnostic>,
+) {
+    let fields = document.fields();
+    let Some(node) = fields.get(section).filter(|node| !node.is_null()) else {
+        return;
+    };
+    let Some(fields) = document.fields_of(node) else {
+        let found = node.describe();
+        let message = format!("`{section}` should be a set of keys, but is {found}");
+        let severity = match section {
+            "scripts" => Severity::Error,
+            _ => Severity::Warning,
+        };
+        let diagnostic = document.diagnostic(Code::ConfigInvalidValue, message);
+        out.push(diagnostic.severity(severity).at(Span::from(&node.range)));
+        return;
+    };
+    let of_section: Vec<_> = SETTINGS.iter().filter(|it| it.section == section).collect();
+    let known: Vec<_> = of_section.iter().map(|it| it.key).collect();
+    unknown(document, fields, &known, section, out);
+    for setting in of_section {
+        if fields.get(setting.key).is_some_and(|node| !node.is_null()) {
+            let value = Value {
+                document,
+                fields,
+                setting,
+            };
+            value.apply(settings, out);
         }
     }
 }
+
+/// Reports unknown keys, with the key that was probably meant.
+fn unknown(
+    document: &Document,
+    fields: Fields<'_>,
+    known: &[&str],
+    section: &str,
+    out: &mut Vec<Diagnostic>,
+) {
+    for entry in fields.entries() {
+        let key = entry.key.text.as_str();
+        if known.contains(&key) {
+            continue;
+        }
+        let within = match section {
+            "" => String::new(),
+            section => format!(" in `{section}`"),
+        };
+        let message = format!("unknown key `{key}`{within}");
+        let span = Span::from(&entry.key.range);
+        let diagnostic = document
+            .diagnostic(Code::ConfigUnknownKey, message)
+            .at(span);
+        out.push(match suggest(key, known.iter().copied()) {
+            Some(meant) => diagnostic
+                .help(format!("did you mean `{meant}`?"))
+                .fix(span, meant),
+            None => diagnostic.help(format!("known keys here: {}", known.join(", "))),
+        });
+    }
+}
+
+/// The value of one setting in a file.
+struct Value<'a> {
+    document: &'a Document,
+    fields: Fields<'a>,
+    setting: &'a Setting,
+}
+
+impl Value<'_> {
+    fn apply(&self, settings: &mut Settings, out: &mut Vec<Diagnostic>) {
+        let key = self.setting.key;
+        match &self.setting.kind {
+            Kind::Fraction(slot) => {
+                let value = self.fields.number(key, out);
+                let in_range = |value: &f64| (0.0..=1.0).contains(value);
+                self.store(slot(settings), value, in_range, "a number from 0 to 1", out);
+            }
+            Kind::Positive(slot) => {
+                let value = self.fields.number(key, out).map(Some);
+                let in_range = |it: &Option<f64>| it.is_some_and(|it| it.is_finite() && it >= 0.0);
+                self.store(slot(settings), value, in_range, "a number from 0 up", out);
+            }
+            Kind::Profile(slot) => {
+                if let Some(word) = self.fields.text(key, out) {
+                    match Profile::ALL.into_iter().find(|it| it.as_str() == word) {
+                        Some(profile) => *slot(settings) = profile,
+                        None => out.push(self.invalid("`spec` or `calibrated`")),
+                    }
+                }
+            }
+            Kind::Count(slot) => {
+                if let Some(value) = self.whole(1, out) {
+                    match u32::try_from(value) {
+                        Ok(value) => *slot(settings) = value,
+                        Err(_) => out.push(self.invalid("a smaller number")),
+                    }
+                }
+            }
+            Kind::Lower(slot) => {
+                if let Some(value) = self.lowered(1, u64::from(*slot(settings)), out) {
+                    *slot(settings) = u32::try_from(value).unwrap_or(*slot(settings));
+                }
+            }
+            Kind::LowerBytes(slot) => {
+                if let Some(value) = self.lowered(0, *slot(settings), out) {
+                    *slot(settings) = value;
+                }
+            }
+            Kind::Switch(slot) => {
+                *slot(settings) = self.fields.bool(key, out).unwrap_or(false);
+            }
+            Kind::Subset(slot) => self.subset(slot(settings), out),
+            Kind::Operator(default) => self.operator(default, out),
+        }
+    }
+
+    fn store<T>(
+        &self,
+        slot: &mut T,
+        value: Option<T>,
+        in_range: impl FnOnce(&T) -> bool,
+        wanted: &str,
+        out: &mut Vec<Diagnostic>,
+    ) {
+        match value {
+            Some(value) if in_range(&value) => *slot = value,
+            Some(_) => out.push(self.invalid(wanted)),
+            None => {}
+        }
+    }
+
+    /// A whole number of at least `least`.
+    fn whole(&self, least: u64, out: &mut Vec<Diagnostic>) -> Option<u64> {
+        let value = self.fields.number(self.setting.key, out)?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "`least` is 0 or 1; doubles are exact up to the upper bound"
+        )]
+        let in_range = value.fract() == 0.0 && (least as f64..=9e15).contains(&value);
+        if !in_range {
+            out.push(self.invalid(&format!("a whole number of at least {least}")));
+            return None;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above"
+        )]
+        Some(value as u64)
+    }
+
+    /// A whole number that lowers a limit.
+    fn lowered(&self, least: u64, limit: u64, out: &mut Vec<Diagnostic>) -> Option<u64> {
+        let value = self.whole(least, out)?;
+        if value > limit {
+            out.push(self.needs_operator(&format!("raise `{}` above {limit}", self.name())));
+            return None;
+        }
+        Some(value)
+    }
+
+    fn subset(&self, allowed: &mut Vec<String>, out: &mut Vec<Diagnostic>) {
+        let Some(wanted) = self.fields.list(self.setting.key, out) else {
+            allowed.clear();
+            return;
+        };
+        for extra in wanted.iter().filter(|it| !allowed.contains(it)) {
+            out.push(self.needs_operator(&format!("allow scripts ending in `{extra}`")));
+        }
+        allowed.retain(|it| wanted.contains(it));
+    }
+
+    fn operator(&self, default: &str, out: &mut Vec<Diagnostic>) {
+        let parse = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();
+        let written = self.fields.get(self.setting.key).map(to_json);
+        if written.and_then(|json| parse(&json)) != parse(default) {
+            out.push(self.needs_operator(&format!("set `{}`", self.name())));
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}.{}", self.setting.section, self.setting.key)
+    }
+
+    fn needs_operator(&self, what: &str) -> Diagnostic {
+        let message = format!("content cannot {what}; this has no effect");
+        self.document
+            .diagnostic(Code::ConfigNeedsOperator, message)
+            .at(self.fields.key_span(self.setting.key))
+            .help("remove it; the operator can set it with an option or the environment")
+    }
+
+    fn invalid(&self, wanted: &str) -> Diagnostic {
+        let message = format!("`{}` should be {wanted}", self.name());
+        self.document
+            .diagnostic(Code::ConfigInvalidValue, message)
+            .at(self.fields.value_span(self.setting.key))
+            .help("fix the value; until then, the default is used")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,7 @@
-//! Do requests find the skills that their authors mean? Replays the requests
-//! that lie in a tree as evaluation files, or stand in frontmatter as
-//! `triggers`, through the routing of the compiled bundle. Where requests come
-//! from is in `eval/files.rs`, how they are written in `eval/shapes.rs`, what
-//! an answer counts for in `eval/replay.rs`.
+//! Evaluation: do requests find the skills that their authors mean? Replays requests
+//! from evaluation files and from `triggers` in frontmatter through the routing of
+//! the compiled bundle. `files.rs` collects requests, `shapes.rs` parses them,
+//! `replay.rs` routes them and counts.
 
 mod files;
 mod replay;
@@ -12,63 +11,62 @@ use std::collections::BTreeMap;
 
 use skillbundle_format::{Bundle, Catalog, Dialect, Error};
 
-use crate::diagnostic::Report;
+use crate::report::Report;
 use crate::source::{self, Limits};
 use crate::{Compiled, Root};
 
-/// A description with fewer terms than this is thin: 35 of 710 public ones in
-/// 16 trees are, most of them a title. Above it the length of a description
-/// does not tell how often its skill is found: 53 to 86 % in every band of five.
+/// A description with fewer terms than this is thin: 35 of 710 public ones in 16
+/// trees are, most of them mere titles. Above it, length does not predict how often
+/// the skill is found: 53 to 86 % in every band of five.
 const THIN: usize = 8;
 
-/// What the replay of all requests showed.
+/// The result of replaying all requests.
 #[derive(Debug, Clone, Default)]
 pub struct Evaluation {
-    /// What is wrong with the evaluation files themselves.
+    /// The diagnostics about the evaluation files themselves.
     pub report: Report,
-    /// The files and pages that requests were read from, as the user would
-    /// type them, sorted.
+    /// The files that requests were read from, as the user would type them, sorted.
     pub files: Vec<String>,
-    /// All requests together. A request counts once as a positive and once as
-    /// a negative at most, however many skills it names.
+    /// All requests together. A request counts at most once as a positive and once
+    /// as a negative, however many skills it names.
     pub totals: Tally,
-    /// By path, for every skill that a request is about or was won by.
+    /// By path, for every skill that a request names or that won one.
     pub skills: BTreeMap<String, Tally>,
-    /// Positives that another skill won, the most frequent first.
+    /// Positives that another skill won, most frequent first.
     pub confusions: Vec<Confusion>,
-    /// Every request that did not end as it should, in the order of reading.
+    /// Every failed request, in reading order.
     pub failures: Vec<Failure>,
-    /// Folder-dialect skills, by path, whose description has so few distinct
-    /// terms that requests in other words can hardly match it, with their number.
+    /// By path, folder-dialect skills whose description has too few distinct terms
+    /// to match requests in other words, with the number of terms.
     pub thin: BTreeMap<String, usize>,
 }
 
-/// How often requests ended in which way.
+/// Counts of outcomes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Requests that should find the skill: the sum of the next three.
     pub positives: u32,
-    /// It was found, and no other with it.
+    /// It alone was found.
     pub hits: u32,
-    /// It was among the candidates of an ambiguous answer.
+    /// It was one of the candidates of an ambiguous answer.
     pub offered: u32,
-    /// Neither.
+    /// It was not found.
     pub misses: u32,
-    /// Requests that should not find the skill; for one skill, those among the
-    /// requests without any skill that it won count too.
+    /// Requests that should not find the skill. For one skill, this includes the
+    /// requests for no skill at all that it won.
     pub negatives: u32,
-    /// Negatives that found it all the same, and no other with it.
+    /// Negatives that found it alone.
     pub false_triggers: u32,
 }
 
-/// A skill whose requests another one wins.
+/// A skill whose requests another skill wins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confusion {
-    /// Path of the skill that was meant.
+    /// Path of the expected skill.
     pub expected: String,
     /// Path of the skill that won.
     pub won: String,
-    /// How many requests.
+    /// Number of requests.
     pub count: u32,
     /// The first of them.
     pub example: String,
@@ -85,30 +83,30 @@ pub enum Outcome {
     FalseTrigger,
 }
 
-/// A request that did not end as it should.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The request.
     pub request: String,
-    /// The file that it stands in.
+    /// Its file.
     pub file: String,
-    /// Its line there, counted from 1.
+    /// Its line, counted from 1.
     pub line: Option<usize>,
     /// How it failed.
     pub outcome: Outcome,
-    /// Paths of the skills of which one should have been found; empty where none should.
+    /// Paths of skills, one of which should have been found; empty if none should.
     pub expected: Vec<String>,
-    /// Paths of the skills that were answered: the winner, or all candidates.
+    /// Paths of the skills in the answer: the winner, or all candidates.
     pub answered: Vec<String>,
 }
 
 impl Tally {
-    /// Hits by positives, 0 to 1; nothing where there are no positives.
+    /// Hits per positive, 0 to 1; `None` without positives.
     pub fn hit_rate(&self) -> Option<f64> {
         share(self.hits, self.positives)
     }
 
-    /// False triggers by negatives, 0 to 1; nothing where there are no negatives.
+    /// False triggers per negative, 0 to 1; `None` without negatives.
     pub fn false_rate(&self) -> Option<f64> {
         share(self.false_triggers, self.negatives)
     }
@@ -129,25 +127,24 @@ impl Outcome {
     }
 }
 
-/// Asks `bundle` every request that lies in `roots`. Both are what `compiled`
-/// was made from and made into. It fails only where the bundle is damaged;
-/// whatever is wrong with a file is a finding.
+/// Replays every request in `roots` against `bundle`, which was written from
+/// `compiled`. Fails only if the bundle is damaged; problems of files are diagnostics.
 pub fn evaluate(roots: &[Root], compiled: &Compiled, bundle: &Bundle) -> Result<Evaluation, Error> {
     let mut tree = source::walk(roots, Limits::default());
     let catalog = bundle.catalog()?;
     let requests = files::requests(&mut tree, &compiled.set, &catalog)?;
-    let mut evaluation = replay::replay(&catalog, &requests.asked)?;
+    let mut evaluation = replay::replay(&catalog, &requests.cases)?;
     evaluation.files = requests.files;
     evaluation.thin = thin(&catalog)?;
-    evaluation.report = Report::new(requests.findings, |file| {
+    evaluation.report = Report::new(requests.diagnostics, |file| {
         tree.source_of(file)
-            .or_else(|| files::page(&tree, &compiled.set, file))
+            .or_else(|| files::skill_source(&tree, &compiled.set, file))
     });
     Ok(evaluation)
 }
 
-/// Skills that few requests can match. Pages of a tree are found by their
-/// keywords, so their descriptions do not matter.
+/// Skills with a thin description. Pages are found by keywords, so theirs do not
+/// matter.
 fn thin(catalog: &Catalog<'_>) -> Result<BTreeMap<String, usize>, Error> {
     let mut thin = BTreeMap::new();
     for skill in catalog.skills() {

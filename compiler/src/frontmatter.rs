@@ -1,19 +1,14 @@
-//! Markdown files in, documents out: splits the frontmatter off, reads its
-//! YAML with a place for every key and value, and mends what real files get
-//! wrong. One parse serves strict checks and lenient loading alike: whatever
-//! is wrong is a diagnostic, and a [`Document`] that is returned is fit to be
-//! served, errors or not. It knows the shapes of fields, not their meaning.
+//! Parses Markdown files with frontmatter: splits them, reads the YAML with a byte
+//! range for every key and value, and recovers from common mistakes. One parser
+//! serves strict checks and lenient loading: every mistake is a diagnostic, and a
+//! returned [`Document`] is safe to serve, with errors or without.
 
 mod characters;
-mod events;
 mod fence;
 mod fields;
-mod json;
-mod known;
+pub(crate) mod keys;
 mod node;
-mod patch;
-mod repair;
-mod tools;
+mod recover;
 mod typing;
 mod yaml;
 
@@ -22,8 +17,7 @@ use std::ops::Range;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 pub(crate) use fields::Fields;
-pub(crate) use json::to_json;
-pub(crate) use node::{Kind, Node, Style};
+pub(crate) use node::{Kind, Node, Style, to_json};
 
 /// A parsed file. All ranges are byte offsets into the file as it is on disk.
 #[derive(Debug, Clone)]
@@ -31,20 +25,19 @@ pub(crate) struct Document {
     file: String,
     /// The file up to the end of the closing fence's line.
     head: String,
-    /// Where the text begins: 3 behind a byte order mark, else 0.
+    /// Start of the text: 3 after a byte order mark, otherwise 0.
     pub(crate) text_start: usize,
-    /// What follows the closing fence's line, up to the end of the file.
+    /// Everything after the closing fence's line.
     pub(crate) body: Range<usize>,
-    /// The frontmatter's mapping; nothing where the file has no frontmatter.
+    /// The frontmatter's mapping; `None` if the file has no frontmatter.
     root: Option<Node>,
-    /// Whether other readers of YAML refuse the frontmatter, or read something
-    /// else.
-    pub(crate) mended: bool,
+    /// Whether other YAML parsers reject the frontmatter or read it differently.
+    pub(crate) recovered: bool,
 }
 
-/// What is read here as it was meant, and elsewhere as something else or not at
-/// all.
-const MENDED: &[Code] = &[
+/// Rules about frontmatter that is read here as it was meant, and elsewhere
+/// differently or not at all.
+const RECOVERED: &[Code] = &[
     Code::DuplicateKey,
     Code::InvalidYaml,
     Code::LooseIndentation,
@@ -57,15 +50,14 @@ const MENDED: &[Code] = &[
 
 /// Reads a Markdown file. `file` is its name in diagnostics.
 ///
-/// Without a frontmatter the document has no fields and all text is body.
-/// No document is returned where serving the file could lose what its
-/// frontmatter declares; an error then says why.
+/// Without frontmatter the document has no fields and all text is body. Returns
+/// `None` and an error if serving the file could lose what its frontmatter declares.
 pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnostic>) {
     let mut out = Vec::new();
     let document = text_of(file, source, &mut out).and_then(|text| {
         let parts = fence::split(file, text, &mut out)?;
         let root = match parts.yaml {
-            Some(yaml) => Some(yaml::mapping(file, text, yaml, &mut out)?),
+            Some(yaml) => Some(recover::mapping(file, text, yaml, &mut out)?),
             None => None,
         };
         characters::check(file, text, &mut out);
@@ -75,20 +67,20 @@ pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnos
             text_start: parts.text_start,
             body: parts.body..text.len(),
             root,
-            mended: out.iter().any(|it| is_mended(it, parts.body)),
+            recovered: out.iter().any(|it| is_recovered(it, parts.body)),
         };
-        known::check(&document, &mut out);
+        keys::check(&document, &mut out);
         Some(document)
     });
     (document, out)
 }
 
-/// Reads a file that is YAML from end to end, by the same rules.
+/// Reads a YAML file by the same rules.
 pub(crate) fn parse_yaml(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnostic>) {
     let mut out = Vec::new();
     let document = text_of(file, source, &mut out).and_then(|text| {
         let text_start = fence::text_start(text);
-        let root = yaml::mapping(file, text, text_start..text.len(), &mut out)?;
+        let root = recover::mapping(file, text, text_start..text.len(), &mut out)?;
         characters::check(file, text, &mut out);
         Some(Document {
             file: file.to_owned(),
@@ -96,26 +88,26 @@ pub(crate) fn parse_yaml(file: &str, source: &[u8]) -> (Option<Document>, Vec<Di
             text_start,
             body: text.len()..text.len(),
             root: Some(root),
-            mended: out.iter().any(|it| is_mended(it, text.len())),
+            recovered: out.iter().any(|it| is_recovered(it, text.len())),
         })
     });
     (document, out)
 }
 
-/// Whether a finding says so of a frontmatter that ends where the body begins.
-/// YAML has no place for control characters.
-fn is_mended(finding: &Diagnostic, body: usize) -> bool {
-    let is_above = || finding.span.is_some_and(|span| span.start < body);
-    MENDED.contains(&finding.code) || (finding.code == Code::ControlCharacter && is_above())
+/// Whether a diagnostic means that the frontmatter, which ends at `body`, was
+/// recovered. YAML does not allow control characters.
+fn is_recovered(it: &Diagnostic, body: usize) -> bool {
+    let in_frontmatter = || it.span.is_some_and(|span| span.start < body);
+    RECOVERED.contains(&it.code) || (it.code == Code::ControlCharacter && in_frontmatter())
 }
 
 impl Document {
-    /// Whether the file has a frontmatter, be it empty.
+    /// Whether the file has frontmatter, even if empty.
     pub(crate) fn has_frontmatter(&self) -> bool {
         self.root.is_some()
     }
 
-    /// The frontmatter's fields; none where there is no frontmatter.
+    /// The frontmatter's fields; empty without frontmatter.
     pub(crate) fn fields(&self) -> Fields<'_> {
         let entries = self
             .root
@@ -125,44 +117,39 @@ impl Document {
         Fields::new(self, entries)
     }
 
-    /// The fields of a mapping further down; nothing where `node` is none.
+    /// The fields of a nested mapping; `None` if `node` is not a mapping.
     pub(crate) fn fields_of<'a>(&'a self, node: &'a Node) -> Option<Fields<'a>> {
         Some(Fields::new(self, node.entries()?))
     }
 
-    /// The place of a byte range within the frontmatter.
-    pub(crate) fn span(&self, range: &Range<usize>) -> Span {
-        Span::locate(self.head.as_bytes(), range.clone())
-    }
-
-    /// The opening fence, where a missing key is reported; the start of the
-    /// file where there is no frontmatter.
+    /// The opening fence, where missing keys are reported; the first line if there
+    /// is no frontmatter.
     pub(crate) fn top(&self) -> Span {
         let line = self.head[self.text_start..]
             .lines()
             .next()
             .unwrap_or_default();
-        self.span(&(self.text_start..self.text_start + line.len()))
+        (self.text_start..self.text_start + line.len()).into()
     }
 
-    /// The text of a byte range as it was written.
+    /// The source text of a byte range.
     pub(crate) fn source(&self, range: &Range<usize>) -> &str {
         self.head.get(range.clone()).unwrap_or_default()
     }
 
-    /// Begins a finding about this file.
-    pub(crate) fn finding(&self, code: Code, message: impl Into<String>) -> Diagnostic {
+    /// A diagnostic about this file.
+    pub(crate) fn diagnostic(&self, code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(code, self.file.as_str(), message)
     }
 
-    /// The frontmatter as one JSON object: every key in source order, typed as
-    /// a YAML 1.2 core parser types it. See [`json`] for the few edges.
+    /// The frontmatter as a JSON object, with every key in source order. See
+    /// [`to_json`] for how values are typed.
     pub(crate) fn to_json(&self) -> String {
         self.root.as_ref().map_or_else(|| "{}".to_owned(), to_json)
     }
 }
 
-/// The file as text, or a finding that says which byte is not UTF-8.
+/// The file as text. Reports the first byte that is not UTF-8.
 fn text_of<'a>(file: &str, source: &'a [u8], out: &mut Vec<Diagnostic>) -> Option<&'a str> {
     match str::from_utf8(source) {
         Ok(text) => Some(text),
@@ -174,20 +161,15 @@ fn text_of<'a>(file: &str, source: &'a [u8], out: &mut Vec<Diagnostic>) -> Optio
 }
 
 fn not_utf8(file: &str, source: &[u8], at: usize) -> Diagnostic {
-    let finding = Diagnostic::new(
-        Code::NotUtf8,
-        file,
-        format!(
-            "this file is not UTF-8: byte 0x{:02X} at offset {at}",
-            source[at]
-        ),
-    );
+    let byte = source[at];
+    let message = format!("this file is not UTF-8: byte 0x{byte:02X} at offset {at}");
+    let diagnostic = Diagnostic::new(Code::NotUtf8, file, message);
     let help = if source.starts_with(b"\xFF\xFE") || source.starts_with(b"\xFE\xFF") {
-        "it looks like UTF-16; save it as UTF-8"
+        "save it as UTF-8; it looks like UTF-16"
     } else {
-        "save it as UTF-8; it may be in a legacy code page such as Latin-1 or Windows-1252"
+        "save it as UTF-8; it may be Latin-1 or Windows-1252"
     };
-    finding.at(Span::locate(source, at..at + 1)).help(help)
+    diagnostic.at(Span::from(at..at + 1)).help(help)
 }
 
 #[cfg(test)]

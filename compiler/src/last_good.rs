@@ -1,12 +1,14 @@
-//! Keeps the last good version of a skill whose file is still there and does
-//! not load any more. What was deleted, or is no skill by intent, goes.
+//! Keeps the last good version of a skill whose file still exists but no longer
+//! loads. A skill that was deleted, or is intentionally no skill any more, goes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use skillbundle_format::{Dialect, SkillEntry, SkillSet};
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::dialect::{Content, Draft, Drafts, Layout, in_dot_folder, stem};
+use crate::discover::Discovery;
+use crate::draft::{Content, Draft, Drafts};
+use crate::paths::stem;
 use crate::source::Tree;
 use crate::{Failed, Root, frontmatter, root_entry};
 
@@ -14,7 +16,7 @@ use crate::{Failed, Root, frontmatter, root_entry};
 pub(crate) fn keep(
     tree: &Tree,
     roots: &[Root],
-    layout: &Layout,
+    discovered: &[Discovery],
     drafts: &mut Drafts,
     previous: &SkillSet,
     out: &mut Vec<Diagnostic>,
@@ -34,15 +36,16 @@ pub(crate) fn keep(
     }
     drafts
         .failed
-        .extend(unfinished_pages(tree, layout, drafts, &good));
+        .extend(unfinished_pages(tree, discovered, drafts, &good));
     for failed in &drafts.failed {
         if let Some(skill) = good.get(&(failed.root, failed.file_path.as_str())) {
             let shown = tree.roots[failed.root as usize].shown(&failed.file_path);
-            let message = format!(
-                "the new text does not load, so the last good version of `{}` stays",
-                skill.path
+            let path = &skill.path;
+            let message = format!("the last good version of `{path}` is still served");
+            out.push(
+                Diagnostic::new(Code::LastGoodKept, shown.as_str(), message)
+                    .help("fix the other problems of this file"),
             );
-            out.push(Diagnostic::new(Code::LastGoodKept, shown.as_str(), message));
             drafts.drafts.push(draft(skill, failed.root, shown));
         }
     }
@@ -50,9 +53,14 @@ pub(crate) fn keep(
 
 type Good<'a> = BTreeMap<(u32, &'a str), &'a SkillEntry>;
 
-/// Pages that were skills by their keywords, and now have no frontmatter to
-/// tell by: half written, not taken back.
-fn unfinished_pages(tree: &Tree, layout: &Layout, drafts: &Drafts, good: &Good<'_>) -> Vec<Failed> {
+/// Pages that were skills by their keywords and now have no complete frontmatter:
+/// half written rather than changed on purpose.
+fn unfinished_pages(
+    tree: &Tree,
+    discovered: &[Discovery],
+    drafts: &Drafts,
+    good: &Good<'_>,
+) -> Vec<Failed> {
     let loaded = drafts
         .drafts
         .iter()
@@ -63,7 +71,7 @@ fn unfinished_pages(tree: &Tree, layout: &Layout, drafts: &Drafts, good: &Good<'
         .map(|it| (it.root, it.file_path.as_str()));
     let known: BTreeSet<(u32, &str)> = loaded.chain(failed).collect();
     let mut unfinished = Vec::new();
-    for &id in layout.roots.iter().flat_map(|root| &root.pages) {
+    for &id in discovered.iter().flat_map(|root| &root.pages) {
         let path = tree.entry(id).path.as_str();
         let root = u32::try_from(id.root).unwrap_or(u32::MAX);
         let was_page = good
@@ -91,12 +99,5 @@ fn draft(skill: &SkillEntry, root: u32, shown: String) -> Draft {
     let content = Content::Kept(std::mem::take(&mut entry.files));
     entry.root = root;
     entry.parent = None;
-    let in_dot_folder = in_dot_folder(&entry.file_path);
-    Draft {
-        entry,
-        shown,
-        name_span: None,
-        content,
-        in_dot_folder,
-    }
+    Draft::new(entry, shown, None, content)
 }

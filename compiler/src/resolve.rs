@@ -1,6 +1,6 @@
-//! From drafts to one set: order, paths that are taken, names that are taken,
-//! and parents. What loses a path is left out; what loses a name stays, and is
-//! reached by its path.
+//! From drafts to one set: order, unique paths, name conflicts and parents. A skill
+//! whose path is taken is left out; one whose name is taken stays and is found by
+//! its path.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,10 +8,10 @@ use skillbundle_format::Dialect;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::dialect::Draft;
+use crate::draft::Draft;
 
-/// Sorts the drafts into listing order, leaves out those whose path is taken,
-/// and gives each its parent.
+/// Sorts the drafts into listing order, drops those whose path is taken, and sets
+/// parents.
 pub(crate) fn resolve(mut drafts: Vec<Draft>, out: &mut Vec<Diagnostic>) -> Vec<Draft> {
     drafts.sort_by(|a, b| order(a).cmp(&order(b)));
     let pages = page_paths(&drafts);
@@ -21,21 +21,21 @@ pub(crate) fn resolve(mut drafts: Vec<Draft>, out: &mut Vec<Diagnostic>) -> Vec<
     drafts
 }
 
-/// Roots in their order; in a root first what no dot folder holds, then
-/// bytewise by path. The file's path tells twins apart.
+/// Roots in their order; in a root, dot folders last, then bytewise by path. The
+/// file's path breaks ties.
 fn order(draft: &Draft) -> impl Ord + '_ {
     let entry = &draft.entry;
     let is_root = !entry.file_path.contains('/');
-    let place = (entry.root, draft.in_dot_folder, &entry.path);
+    let position = (entry.root, draft.in_dot_folder, &entry.path);
     (
-        place,
+        position,
         entry.dialect == Dialect::Tree,
         is_root,
         &entry.file_path,
     )
 }
 
-/// The paths of each root's pages, those included that lose their path.
+/// The paths of each root's pages, including those that will lose their path.
 fn page_paths(drafts: &[Draft]) -> BTreeSet<(u32, String)> {
     let pages = drafts.iter().filter(|it| it.entry.dialect == Dialect::Tree);
     pages
@@ -43,8 +43,8 @@ fn page_paths(drafts: &[Draft]) -> BTreeSet<(u32, String)> {
         .collect()
 }
 
-/// The first in order keeps a path. Within a root the folder dialect comes
-/// before the tree, and a root that is itself a skill after its folders.
+/// The first in order keeps a path. Within a root, folder skills come before pages,
+/// and a root that is itself a skill comes after its folders.
 fn unique_paths(drafts: Vec<Draft>, out: &mut Vec<Diagnostic>) -> Vec<Draft> {
     let mut owners: HashMap<String, usize> = HashMap::new();
     let mut kept: Vec<Draft> = Vec::with_capacity(drafts.len());
@@ -62,35 +62,27 @@ fn unique_paths(drafts: Vec<Draft>, out: &mut Vec<Diagnostic>) -> Vec<Draft> {
 fn path_taken(winner: &Draft, loser: &Draft) -> Diagnostic {
     let path = &loser.entry.path;
     if winner.entry.root == loser.entry.root {
-        let message = format!(
-            "this skill is not served: its path `{path}` is taken by `{}`",
-            winner.shown
-        );
-        let finding = Diagnostic::new(Code::DuplicatePath, loser.shown.as_str(), message);
-        return finding
-            .related_in(&winner.shown, None, "has the path")
+        let message = format!("this skill is not served: its path `{path}` is taken");
+        return Diagnostic::new(Code::DuplicatePath, loser.shown.as_str(), message)
+            .related_in(&winner.shown, None, "this skill has the path")
             .help("rename one of the two");
     }
     let same = winner.entry.source == loser.entry.source;
-    let what = if same {
-        "the same text"
-    } else {
-        "another text"
-    };
-    let message = format!("this skill is not served: an earlier root has `{path}`, with {what}");
-    let finding = Diagnostic::new(Code::SkillShadowed, loser.shown.as_str(), message);
+    let how = if same { "the same" } else { "a different" };
+    let message = format!("this skill is not served: an earlier root has {how} `{path}`");
+    let diagnostic = Diagnostic::new(Code::SkillShadowed, loser.shown.as_str(), message);
     let severity = if same {
         Severity::Info
     } else {
         Code::SkillShadowed.severity()
     };
-    finding
-        .related_in(&winner.shown, None, "is served instead")
+    diagnostic
+        .related_in(&winner.shown, None, "this skill is served instead")
         .severity(severity)
 }
 
-/// Names are looked up in lower case. Two that differ in nothing but how their
-/// letters are composed are told apart by machines only.
+/// Reports equal names. A lookup compares them in lower case; names that differ only
+/// in Unicode composition look equal to people.
 fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
     let names: BTreeSet<String> = drafts.iter().map(|draft| fold(&draft.entry.name)).collect();
     let mut owners: BTreeMap<String, &Draft> = BTreeMap::new();
@@ -104,35 +96,37 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
         let (first, path) = (&owner.entry, &draft.entry.path);
         let message = if fold(name) == fold(&first.name) {
             format!(
-                "`{name}` is also the name of `{}`, which comes first; this skill is found as `{}`",
-                first.path,
-                way_to(path, &names)
-            )
-        } else {
-            format!(
-                "`{name}` looks like the name of `{}` and is another one",
+                "the name `{name}` finds `{}`, which comes first",
                 first.path
             )
+        } else {
+            format!("the name `{name}` looks like the name of `{}`", first.path)
         };
-        let finding = Diagnostic::new(Code::DuplicateName, draft.shown.as_str(), message);
-        let finding = finding
-            .at(draft.name_span)
-            .help("give one of the two another name");
-        // A copy is found under its name whichever of the two is found.
+        let help = format!(
+            "give one of the two another name; `{}` finds this skill",
+            unique_key(path, &names)
+        );
+        let diagnostic = Diagnostic::new(Code::DuplicateName, draft.shown.as_str(), message);
+        let diagnostic = diagnostic.at(draft.name_span).help(help);
+        // With a copy it does not matter which of the two is found.
         let is_copy = draft.entry.source == first.source;
         let severity = if is_copy {
             Severity::Info
         } else {
             Code::DuplicateName.severity()
         };
-        let finding = finding.severity(severity);
-        out.push(finding.related_in(&owner.shown, None, format!("is called `{}`", first.name)));
+        let note = format!("this skill is called `{}`", first.name);
+        out.push(
+            diagnostic
+                .severity(severity)
+                .related_in(&owner.shown, None, note),
+        );
     }
 }
 
-/// What leads to a skill that has lost its name: its path, or its address where
-/// the path is a name too, since names come first.
-fn way_to(path: &str, names: &BTreeSet<String>) -> String {
+/// What finds a skill whose name finds another one: its path, or its URI if the path
+/// is also a name, since names come first.
+fn unique_key(path: &str, names: &BTreeSet<String>) -> String {
     if names.contains(&fold(path)) {
         format!("skill://{path}")
     } else {
@@ -140,14 +134,14 @@ fn way_to(path: &str, names: &BTreeSet<String>) -> String {
     }
 }
 
-/// How a name is compared: as the bundle looks it up.
+/// A name as the bundle looks it up.
 fn fold(name: &str) -> String {
     name.trim().chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Spec 3 §4.4. A parent that does not exist is passed over for its own parent.
-/// A page inherits only along paths that exist in its own root; where an
-/// earlier root has a page of such a path, that page is what the path means.
+/// Spec 3 §4.4. If a parent does not exist, its own parent is used. A page only
+/// inherits along paths that exist in its own root; if an earlier root has a page
+/// with such a path, the path means that page.
 fn set_parents(drafts: &mut [Draft], pages: &BTreeSet<(u32, String)>) {
     let owners: HashMap<String, u32> = (0u32..)
         .zip(drafts.iter())
@@ -171,14 +165,14 @@ fn set_parents(drafts: &mut [Draft], pages: &BTreeSet<(u32, String)>) {
     }
 }
 
-/// The path that a page inherits from if it is there.
+/// The path that a page inherits from, if it exists.
 fn parent_path(path: &str) -> Option<String> {
     if path == "_root" {
         return None;
     }
     let (mut directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     if name == "_index" {
-        // The parent of a directory's page lies one directory up.
+        // The parent of a directory's page is one directory up.
         if directory.is_empty() {
             return Some("_root".to_owned());
         }
@@ -190,6 +184,3 @@ fn parent_path(path: &str) -> Option<String> {
         format!("{directory}/_index")
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,13 +1,12 @@
-//! Roots on disk become a [`Tree`] in memory: sorted names, sizes, and the
-//! bytes of those files that somebody asks for. This is the only module that
-//! reads skills from the disk; what is a skill is not its business.
+//! Reads roots from disk into a [`Tree`]: sorted names, sizes, and the bytes of
+//! the files that a pass asks for. The only module that reads skill trees; it does
+//! not know what a skill is.
 
-mod findings;
 mod ignore;
 mod links;
 mod platform;
 mod read;
-mod trouble;
+mod read_error;
 mod walk;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,14 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-pub(crate) use findings::{Concern, findings};
 pub(crate) use ignore::{is_below_hidden, is_hidden, is_junk, is_never_read};
-pub(crate) use trouble::{Fault, LinkFault, Trouble};
+pub(crate) use read_error::{Cause, ReadError, Relevance, diagnostics};
 
 use crate::Root;
 
-/// How much is read at most. Each number stands far above what real skill
-/// trees hold, and bounds what a hostile one can cost.
+/// Upper bounds of what is read: far above real skill trees, so that they only
+/// limit what a hostile one can cost.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Levels of directories below a root.
@@ -53,7 +51,7 @@ impl Default for Limits {
 /// All roots, as they are on disk.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// One for each root asked for, in that order.
+    /// One for each requested root, in that order.
     pub(crate) roots: Vec<TreeRoot>,
     limits: Limits,
     /// Bytes that may still be read.
@@ -66,29 +64,29 @@ pub(crate) struct TreeRoot {
     /// As the user wrote it.
     pub(crate) dir: PathBuf,
     /// Everything below it, sorted bytewise by path.
-    pub(crate) entries: Vec<Entry>,
-    /// What could not be looked at or must not be, sorted by path.
-    pub(crate) troubles: Vec<Trouble>,
+    pub(crate) entries: Vec<TreeEntry>,
+    /// What could not or must not be read, sorted by path.
+    pub(crate) read_errors: Vec<ReadError>,
 }
 
 /// A file or directory below a root.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct TreeEntry {
     /// Relative to the root, `/`-separated, as stored on disk.
     pub(crate) path: String,
-    /// Where it really lies, every link resolved.
+    /// Its real path, with every link resolved.
     pub(crate) real: PathBuf,
-    /// Whether a link had to be followed to reach it.
+    /// Whether it was reached through a link.
     pub(crate) by_link: bool,
-    /// A directory has no content of its own.
+    /// Whether it is a directory.
     pub(crate) is_directory: bool,
     /// Size of the file.
     pub(crate) size: u64,
     /// Whether the file may be executed.
     pub(crate) executable: bool,
-    /// How many names the file has on its disk.
+    /// The number of names (hard links) of the file.
     pub(crate) hard_links: u64,
-    /// The content, once it was asked for and could be read.
+    /// The content, if it was requested and could be read.
     pub(crate) bytes: Option<Arc<[u8]>>,
     stamp: [u64; 6],
     mode: u32,
@@ -103,8 +101,8 @@ pub(crate) struct FileId {
     pub(crate) entry: usize,
 }
 
-/// Looks at every root: names, sizes and times, no content. A root that does
-/// not exist is empty; any other failure of a root itself is a trouble of it.
+/// Walks every root: names, sizes and times, no content. A root that cannot be
+/// opened is empty and has a read error.
 pub(crate) fn walk(roots: &[Root], limits: Limits) -> Tree {
     let roots = roots
         .iter()
@@ -118,31 +116,30 @@ pub(crate) fn walk(roots: &[Root], limits: Limits) -> Tree {
 }
 
 fn walk_root(dir: &Path, limits: Limits) -> TreeRoot {
-    let (mut entries, mut troubles) = match resolve_root(dir) {
+    let (mut entries, mut read_errors) = match resolve_root(dir) {
         Ok(real) => walk::root(&real, limits),
-        Err(error) => (Vec::new(), vec![Trouble::root(&error)]),
+        Err(error) => (Vec::new(), vec![ReadError::root(&error)]),
     };
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    troubles.sort();
+    read_errors.sort();
     TreeRoot {
         dir: dir.to_owned(),
         entries,
-        troubles,
+        read_errors,
     }
 }
 
-/// A root may itself be a link: it is resolved once, here.
+/// Resolves a root that may itself be a link.
 fn resolve_root(dir: &Path) -> io::Result<PathBuf> {
     let real = fs::canonicalize(dir)?;
-    // Asked for now, since a file or a locked directory should be named as such.
+    // Fails for a file or a locked directory, with the right error.
     fs::read_dir(&real)?;
     Ok(real)
 }
 
 impl Tree {
-    /// Reads the content of these files of at most so many bytes, each once. A
-    /// file that cannot be read keeps its entry without bytes, and a trouble
-    /// says why.
+    /// Reads the content of files of at most `file_bytes` bytes, each once. A file
+    /// that cannot be read keeps its entry without bytes and gets a read error.
     pub(crate) fn read(&mut self, wanted: impl IntoIterator<Item = FileId>, file_bytes: u64) {
         let limits = Limits {
             file_bytes: file_bytes.min(self.limits.file_bytes),
@@ -160,11 +157,11 @@ impl Tree {
                     self.budget = self.budget.saturating_sub(bytes.len() as u64);
                     entry.bytes = Some(bytes);
                 }
-                Err(fault) => {
-                    let trouble = Trouble::file(entry.path.clone(), fault);
-                    let troubles = &mut self.roots[id.root].troubles;
-                    if !troubles.contains(&trouble) {
-                        troubles.push(trouble);
+                Err(cause) => {
+                    let error = ReadError::new(entry.path.clone(), false, cause);
+                    let read_errors = &mut self.roots[id.root].read_errors;
+                    if !read_errors.contains(&error) {
+                        read_errors.push(error);
                     }
                 }
             }
@@ -172,7 +169,7 @@ impl Tree {
     }
 
     /// The entry of a file.
-    pub(crate) fn entry(&self, id: FileId) -> &Entry {
+    pub(crate) fn entry(&self, id: FileId) -> &TreeEntry {
         &self.roots[id.root].entries[id.entry]
     }
 
@@ -181,7 +178,7 @@ impl Tree {
         self.roots[id.root].shown(&self.entry(id).path)
     }
 
-    /// The bytes that were read of a file, by the name that findings use.
+    /// The bytes of a file, by the name that diagnostics use.
     pub(crate) fn source_of(&self, shown: &str) -> Option<Arc<[u8]>> {
         for root in &self.roots {
             let prefix = root.shown("x");
@@ -196,17 +193,17 @@ impl Tree {
         None
     }
 
-    /// A number that moves when anything that was looked at does.
+    /// A hash that changes when anything that was walked does.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for root in &self.roots {
-            // A root that is missing differs from one that is there and empty.
-            (&root.dir, root.fault()).hash(&mut hasher);
+            // A missing root differs from an empty one.
+            (&root.dir, root.cause()).hash(&mut hasher);
             for entry in &root.entries {
-                let place = (&entry.path, &entry.real, entry.mode);
-                // A directory's own times move when junk comes and goes.
+                let identity = (&entry.path, &entry.real, entry.mode);
+                // A directory's own times change when junk comes and goes.
                 let content = (!entry.is_directory).then_some((entry.size, entry.stamp));
-                (place, content).hash(&mut hasher);
+                (identity, content).hash(&mut hasher);
             }
             root.entries.len().hash(&mut hasher);
         }
@@ -215,12 +212,12 @@ impl Tree {
 }
 
 impl TreeRoot {
-    /// What is wrong with the root itself.
-    pub(crate) fn fault(&self) -> Option<&Fault> {
-        self.troubles
+    /// Why the root itself cannot be read.
+    pub(crate) fn cause(&self) -> Option<&Cause> {
+        self.read_errors
             .iter()
             .find(|it| it.path.is_empty())
-            .map(|it| &it.fault)
+            .map(|it| &it.cause)
     }
 
     /// Finds an entry by its path.
@@ -236,23 +233,23 @@ impl TreeRoot {
     }
 
     /// Whether there is a directory at this path.
-    pub(crate) fn directory(&self, path: &str) -> bool {
+    pub(crate) fn has_directory(&self, path: &str) -> bool {
         self.find(path)
             .is_some_and(|at| self.entries[at].is_directory)
     }
 
-    /// The indices of everything below a directory; the root is the empty path.
+    /// The indices of all entries below a directory; the root is the empty path.
     pub(crate) fn below(&self, directory: &str) -> std::ops::Range<usize> {
         if directory.is_empty() {
             return 0..self.entries.len();
         }
-        // `0` is the byte behind `/`.
-        let (first, behind) = (format!("{directory}/"), format!("{directory}0"));
+        // `0` is the byte after `/`.
+        let (first, after) = (format!("{directory}/"), format!("{directory}0"));
         let at = |edge: &str| {
             self.entries
                 .partition_point(|entry| entry.path.as_str() < edge)
         };
-        at(&first)..at(&behind)
+        at(&first)..at(&after)
     }
 
     /// A path below this root as the user would type it.

@@ -51,7 +51,9 @@ macro_rules! suites {
     };
 }
 
-suites! { frontmatter yaml discovery links names files tree settings published }
+suites! {
+    frontmatter yaml discovery links names files references declarations tree settings published
+}
 
 #[test]
 fn every_file_of_cases_is_run() {

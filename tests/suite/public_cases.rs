@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use skillbundle_compiler::{Compiled, Diagnostic, Severity};
+use skillbundle_compiler::{Compiled, Related, Severity};
 use skillbundle_format::{Catalog, Skill};
 
 use crate::project::{Project, bytes_of, copy_tree, finish, material, open, say};
@@ -151,7 +151,9 @@ impl Seen<'_> {
         let one = self.served.first();
         let paths: Vec<&str> = self.served.iter().map(|s| s.path).collect();
         let names: Vec<&str> = self.served.iter().map(|s| s.name).collect();
-        let findings = self.compiled.report.diagnostics();
+        let report = &self.compiled.report;
+        let findings = report.diagnostics();
+        let line = |file: &str, span| Some(report.locate(file, span)?.line);
         let holds = |it: bool, found: String| Some(if it { Ok(()) } else { Err(found) });
         let equals = |found: Option<String>| {
             holds(
@@ -180,31 +182,33 @@ impl Seen<'_> {
             }
             "loads" | "no_crash" => holds(
                 !self.served.is_empty(),
-                format!("findings {}", shown(findings)),
+                format!("findings {}", report.render_plain()),
             ),
             "strict" => {
                 let is = self.compiled.report.has_errors();
                 holds(
                     is == (wanted == "error"),
-                    format!("findings {}", shown(findings)),
+                    format!("findings {}", report.render_plain()),
                 )
             }
             "lenient" => holds(
                 !self.served.is_empty() && !findings.is_empty(),
-                format!("served {paths:?}, findings {}", shown(findings)),
+                format!("served {paths:?}, findings {}", report.render_plain()),
             ),
             "line" => holds(
                 findings
                     .iter()
-                    .any(|d| d.span.is_some_and(|s| *wanted == s.line)),
-                format!("findings {}", shown(findings)),
+                    .any(|d| line(&d.file, d.span).is_some_and(|line| *wanted == line)),
+                format!("findings {}", report.render_plain()),
             ),
             "lines" => {
                 let mut lines: Vec<usize> = findings
                     .iter()
                     .flat_map(|d| {
-                        let related = d.related.iter().filter_map(|r| r.span);
-                        d.span.into_iter().chain(related).map(|s| s.line)
+                        let file = |r: &'_ Related| r.file.clone().unwrap_or(d.file.clone());
+                        let related = d.related.iter().map(|r| line(&file(r), r.span));
+                        let own = std::iter::once(line(&d.file, d.span));
+                        own.chain(related).flatten().collect::<Vec<_>>()
                     })
                     .collect();
                 lines.sort_unstable();
@@ -214,7 +218,7 @@ impl Seen<'_> {
                 let told = findings.iter().any(|d| d.severity != Severity::Info);
                 holds(
                     told == (*wanted == true),
-                    format!("findings {}", shown(findings)),
+                    format!("findings {}", report.render_plain()),
                 )
             }
             "warnings" => {
@@ -222,13 +226,16 @@ impl Seen<'_> {
                     .iter()
                     .filter(|d| d.severity != Severity::Info)
                     .count();
-                holds(*wanted == told, format!("findings {}", shown(findings)))
+                holds(
+                    *wanted == told,
+                    format!("findings {}", report.render_plain()),
+                )
             }
             "mismatch" => holds(
                 !findings
                     .iter()
                     .any(|d| d.code.as_str().contains("mismatch")),
-                format!("findings {}", shown(findings)),
+                format!("findings {}", report.render_plain()),
             ),
             "files" => holds(*wanted == self.served.len(), format!("served {paths:?}")),
             "assets" | "manifest" => {
@@ -261,7 +268,7 @@ impl Seen<'_> {
             }
             "chars" => holds(
                 one.is_some_and(|s| *wanted == s.description.chars().count()),
-                format!("served {paths:?}, findings {}", shown(findings)),
+                format!("served {paths:?}, findings {}", report.render_plain()),
             ),
             "argument-hint" => {
                 let all: Value =
@@ -329,15 +336,4 @@ fn files<'a>(skill: &Skill<'a>) -> Vec<&'a str> {
         .iter()
         .map(|f| f.path)
         .collect()
-}
-
-fn shown(findings: &[Diagnostic]) -> String {
-    let line = |d: &Diagnostic| {
-        let place = d
-            .span
-            .map(|s| format!("{}:{}", s.line, s.column))
-            .unwrap_or_default();
-        format!("[{} {} {}: {}]", d.severity, d.code, place, d.message)
-    };
-    findings.iter().map(line).collect::<Vec<_>>().concat()
 }

@@ -1,5 +1,4 @@
-//! Asks a catalog requests and counts how the answers compare with what was
-//! expected. It reads nothing.
+//! Routes requests through a catalog and compares the answers with what was expected.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +6,24 @@ use skillbundle_format::{Catalog, Decision, Error};
 
 use super::{Confusion, Evaluation, Failure, Outcome, Tally};
 
-/// A request whose skills are known.
+/// A request with the skills that it should and should not find.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct EvalCase {
     pub(super) text: String,
     pub(super) file: String,
     pub(super) line: Option<usize>,
-    /// Paths of which one should be found; empty: none at all. Nothing where
-    /// it is only said what should not be found.
+    /// Paths, one of which should be found; empty if none should. `None` if only
+    /// `not` is given.
     pub(super) expected: Option<Vec<String>>,
     /// Paths that should not be found.
     pub(super) not: Vec<String>,
 }
 
-/// Asks them all.
-pub(super) fn replay(catalog: &Catalog<'_>, asked: &[Asked]) -> Result<Evaluation, Error> {
+/// Routes all requests.
+pub(super) fn replay(catalog: &Catalog<'_>, cases: &[EvalCase]) -> Result<Evaluation, Error> {
     let mut count = Count::default();
-    for asked in asked {
-        let route = catalog.route(&asked.text, 1)?;
+    for case in cases {
+        let route = catalog.route(&case.text, 1)?;
         let decided = match route.decision {
             Decision::NoMatch => 0,
             Decision::Match => 1,
@@ -33,7 +32,7 @@ pub(super) fn replay(catalog: &Catalog<'_>, asked: &[Asked]) -> Result<Evaluatio
         let found = route.candidates.iter().take(decided);
         let found: Vec<&str> = found.map(|candidate| candidate.skill.path).collect();
         let winner = (route.decision == Decision::Match).then(|| found.first().copied());
-        count.request(asked, &found, winner.flatten());
+        count.request(case, &found, winner.flatten());
     }
     Ok(count.finish())
 }
@@ -41,31 +40,36 @@ pub(super) fn replay(catalog: &Catalog<'_>, asked: &[Asked]) -> Result<Evaluatio
 #[derive(Default)]
 struct Count {
     evaluation: Evaluation,
-    /// Expected and winner: how often, and the first request.
+    /// By expected skill and winner: the count and the first request.
     confused: BTreeMap<(String, String), (u32, String)>,
 }
 
 impl Count {
-    /// Counts one answer: what was found, and which of it won alone.
-    fn request(&mut self, asked: &Asked, found: &[&str], winner: Option<&str>) {
-        let positive = self.positive(asked, found, winner);
-        let negative = self.negative(asked, winner);
+    /// Counts one answer: the skills found, and the winner if it was unambiguous.
+    fn request(&mut self, case: &EvalCase, found: &[&str], winner: Option<&str>) {
+        let positive = self.positive(case, found, winner);
+        let negative = self.negative(case, winner);
         if let Some(outcome) = positive.or(negative) {
             self.evaluation.failures.push(Failure {
-                request: asked.text.clone(),
-                file: asked.file.clone(),
-                line: asked.line,
+                request: case.text.clone(),
+                file: case.file.clone(),
+                line: case.line,
                 outcome,
-                expected: asked.expected.clone().unwrap_or_default(),
+                expected: case.expected.clone().unwrap_or_default(),
                 answered: found.iter().map(|&path| path.to_owned()).collect(),
             });
         }
     }
 
-    /// Counts a request that should find one of some skills: for the one that
-    /// was found, else for the first.
-    fn positive(&mut self, asked: &Asked, found: &[&str], winner: Option<&str>) -> Option<Outcome> {
-        let expected = asked.expected.as_deref().unwrap_or_default();
+    /// Counts a request that should find one of several skills: for the one that was
+    /// found, otherwise for the first.
+    fn positive(
+        &mut self,
+        case: &EvalCase,
+        found: &[&str],
+        winner: Option<&str>,
+    ) -> Option<Outcome> {
+        let expected = case.expected.as_deref().unwrap_or_default();
         let right = expected.iter().find(|path| found.contains(&path.as_str()));
         let skill = right.or(expected.first())?;
         let outcome = match right {
@@ -83,21 +87,21 @@ impl Count {
         }
         if let (Some(Outcome::Missed), Some(winner)) = (outcome, winner) {
             let key = (skill.clone(), winner.to_owned());
-            let first = || (0, asked.text.clone());
+            let first = || (0, case.text.clone());
             self.confused.entry(key).or_insert_with(first).0 += 1;
         }
         outcome
     }
 
-    /// Counts a request that some skill, or every skill, should leave alone.
-    fn negative(&mut self, asked: &Asked, winner: Option<&str>) -> Option<Outcome> {
-        let no_skill = asked.expected.as_ref().is_some_and(Vec::is_empty);
-        if asked.not.is_empty() && !no_skill {
+    /// Counts a request that some skill, or any skill, should not win.
+    fn negative(&mut self, case: &EvalCase, winner: Option<&str>) -> Option<Outcome> {
+        let no_skill = case.expected.as_ref().is_some_and(Vec::is_empty);
+        if case.not.is_empty() && !no_skill {
             return None;
         }
-        let mut concerned = asked.not.clone();
+        let mut concerned = case.not.clone();
         if let Some(winner) = winner.filter(|_| no_skill)
-            && !asked.not.iter().any(|path| path == winner)
+            && !case.not.iter().any(|path| path == winner)
         {
             concerned.push(winner.to_owned());
         }
@@ -116,7 +120,7 @@ impl Count {
         self.evaluation.skills.entry(path.to_owned()).or_default()
     }
 
-    /// A skill's tally and that of everything.
+    /// The tallies of a skill and of all skills.
     fn tallies(&mut self, path: &str) -> [&mut Tally; 2] {
         let Evaluation { totals, skills, .. } = &mut self.evaluation;
         [totals, skills.entry(path.to_owned()).or_default()]
@@ -131,7 +135,7 @@ impl Count {
             example,
         };
         self.evaluation.confusions = confusions.map(confusion).collect();
-        // Stable: the same number stays in the order of paths.
+        // A stable sort keeps equal counts in the order of paths.
         let by_count = |a: &Confusion, b: &Confusion| b.count.cmp(&a.count);
         self.evaluation.confusions.sort_by(by_count);
         self.evaluation

@@ -1,10 +1,9 @@
-//! Characters that do not belong into a text: control characters, and those
-//! that nobody sees. They are reported, never taken out: what is served must
-//! be the bytes of the file.
+//! Unwanted characters: control characters and invisible ones. They are reported,
+//! never removed, since the bytes of the file are what must be served.
 
 use std::ops::Range;
 
-use super::patch::Edit;
+use super::recover::Edit;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 /// A kind of unwanted characters.
@@ -21,24 +20,24 @@ const CLASSES: [Class; 3] = [
         code: Code::ControlCharacter,
         has: is_control,
         noun: "control character",
-        help: "delete it; terminals and some YAML readers choke on it",
+        help: "delete it; some terminals and YAML parsers fail on it",
     },
     Class {
         code: Code::HiddenCharacter,
         has: is_hidden_text,
         noun: "hidden character",
-        help: "delete it: a reader cannot see it, but a model reads it",
+        help: "delete it; people cannot see it, but a model reads it",
     },
     Class {
         code: Code::InvisibleCharacter,
         has: is_zero_width,
         noun: "zero-width character",
-        help: "delete it unless it is meant; it makes words that look equal differ",
+        help: "delete it unless it is intended; it makes equal-looking words differ",
     },
 ];
 
-/// Bytes that a character of some class can begin with. The bodies of skills
-/// are most of what a compile reads, so all other bytes cost one look.
+/// Bytes that an unwanted character can begin with. Bodies are most of what a
+/// compile reads, so every other byte costs one table lookup.
 const SUSPECT: [bool; 256] = {
     let mut suspect = [false; 256];
     let mut byte = 0;
@@ -56,7 +55,7 @@ const SUSPECT: [bool; 256] = {
     suspect
 };
 
-/// Reports each kind once, at its first place, with a count.
+/// Reports each class once, at its first character, with the count.
 pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
     let mut found = [const { Vec::new() }; CLASSES.len()];
     let bytes = text
@@ -71,20 +70,20 @@ pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
             found[class].push((at, character));
         }
     }
-    for (class, mut places) in CLASSES.iter().zip(found) {
-        if class.code == Code::HiddenCharacter && !places.is_empty() {
-            let visible = without_flags(text);
-            places.retain(|(at, _)| visible(*at));
+    for (class, mut hits) in CLASSES.iter().zip(found) {
+        if class.code == Code::HiddenCharacter && !hits.is_empty() {
+            let unflagged = outside_flags(text);
+            hits.retain(|(at, _)| unflagged(*at));
         }
-        let Some((at, first)) = places.first() else {
+        let Some((at, first)) = hits.first() else {
             continue;
         };
-        let more = match places.len() {
+        let more = match hits.len() {
             1 => String::new(),
             many => format!(" (and {} more in this file)", many - 1),
         };
         let message = format!("{} U+{:04X}{more}", class.noun, u32::from(*first));
-        let span = Span::locate(text.as_bytes(), *at..at + first.len_utf8());
+        let span = Span::from(*at..at + first.len_utf8());
         out.push(
             Diagnostic::new(class.code, file, message)
                 .at(span)
@@ -93,30 +92,29 @@ pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What YAML calls not printable, and so refuses.
+/// Characters that YAML calls unprintable and refuses.
 pub(super) fn is_control(character: char) -> bool {
     matches!(character,
         '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}'
         | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Tags, which can carry whole sentences unseen, and marks that make text
-/// read in another order than it is stored.
+/// Tag characters, which can carry invisible sentences, and marks that reorder text.
 fn is_hidden_text(character: char) -> bool {
     matches!(character,
         '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Of no width, and of no use outside the scripts that join letters (those
-/// use U+200C and U+200D, which emoji need too).
+/// Zero-width characters without a use. U+200C and U+200D are not among them: some
+/// scripts and emoji need them.
 fn is_zero_width(character: char) -> bool {
     matches!(character,
         '\u{200b}' | '\u{180e}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// Tells which places are no part of a flag emoji: a black flag with tags
-/// behind it, closed by the cancel tag, is how Scotland's is written.
-fn without_flags(text: &str) -> impl Fn(usize) -> bool {
+/// Whether an offset is outside of flag emoji. The flag of Scotland, for example, is
+/// a black flag followed by tag characters and a cancel tag.
+fn outside_flags(text: &str) -> impl Fn(usize) -> bool {
     const FLAG: char = '\u{1f3f4}';
     let mut flags: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.match_indices(FLAG) {
@@ -135,13 +133,13 @@ fn without_flags(text: &str) -> impl Fn(usize) -> bool {
     }
 }
 
-/// Stand-ins for control characters, so that YAML reads around them: a block
-/// of the private use planes that the text does not use.
+/// Stand-ins for control characters while YAML is parsed: the base of a block of 256
+/// private use characters that the text does not use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mask(u32);
 
 impl Mask {
-    /// The replacements to make in `text[part]`; nothing where none are due.
+    /// The replacements to make in `text[part]`; `None` if it has no control character.
     pub(super) fn of(text: &str, part: &Range<usize>) -> Option<(Self, Vec<Edit>)> {
         let yaml = &text[part.clone()];
         if !yaml.contains(is_control) {
@@ -152,7 +150,7 @@ impl Mask {
                 .chars()
                 .any(|it| (*base..*base + 256).contains(&u32::from(it)))
         };
-        // A text of 64 KiB cannot touch all of the 510 blocks unless it is made for it.
+        // Only a text made for it can use all of the 510 blocks within 64 KiB.
         let base = (0xF_0000..0x10_FF00)
             .step_by(256)
             .find(free)
@@ -162,9 +160,9 @@ impl Mask {
             .char_indices()
             .filter(|(_, it)| is_control(*it))
             .map(|(at, it)| {
-                let place = part.start + at..part.start + at + it.len_utf8();
+                let range = part.start + at..part.start + at + it.len_utf8();
                 let stand_in = char::from_u32(base + (u32::from(it) & 0xFF)).unwrap_or('\u{fffd}');
-                (place, stand_in.to_string())
+                (range, stand_in.to_string())
             });
         Some((mask, edits.collect()))
     }
@@ -183,9 +181,10 @@ impl Mask {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Location;
 
     #[test]
-    fn unwanted_characters_are_found_with_their_place() {
+    fn unwanted_characters_are_reported_with_their_position() {
         for (text, expected) in [
             ("plain\ttext\r\n", &[][..]),
             ("a\u{1b}[31mb", &[(Code::ControlCharacter, 1, 2)]),
@@ -210,14 +209,17 @@ mod tests {
             check("f", text, &mut out);
             let found: Vec<_> = out
                 .iter()
-                .map(|it| (it.code, it.span.unwrap().line, it.span.unwrap().column))
+                .map(|it| {
+                    let at = Location::of(text.as_bytes(), it.span.unwrap());
+                    (it.code, at.line, at.column)
+                })
                 .collect();
             assert_eq!(found, expected, "{text:?}");
         }
     }
 
     #[test]
-    fn no_class_has_a_character_that_is_overlooked() {
+    fn every_unwanted_character_begins_with_a_suspect_byte() {
         for character in '\0'..=char::MAX {
             let first = character.encode_utf8(&mut [0; 4]).as_bytes()[0];
             if CLASSES.iter().any(|class| (class.has)(character)) {

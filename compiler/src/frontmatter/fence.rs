@@ -1,27 +1,27 @@
-//! Finds the frontmatter's fences. A fence is a line of exactly `---` at
-//! column 1, blanks behind it allowed, whatever its line end. `----`,
-//! `---notes` and an indented `---` are none.
+//! Finds the fences of the frontmatter. A fence is a line of exactly `---` at column
+//! 1, with any line ending; trailing spaces are allowed. `----`, `---notes` and an
+//! indented `---` are not fences.
 
 use std::ops::Range;
 
 use crate::diagnostic::{Code, Diagnostic, Span};
 
-/// Bytes of frontmatter that are read. The largest of 601 real ones has 1,195.
+/// Limit of frontmatter in bytes. The largest of 601 real ones has 1,195.
 pub(super) const MAX_YAML_BYTES: usize = 64 * 1024;
 
 const BOM: char = '\u{feff}';
 
-/// Where the parts of a file lie.
+/// The parts of a file, as byte offsets.
 pub(super) struct Parts {
-    /// Behind a byte order mark.
+    /// After a byte order mark.
     pub(super) text_start: usize,
-    /// Between the fences; nothing where the first line is no fence.
+    /// Between the fences; `None` if the first line is not a fence.
     pub(super) yaml: Option<Range<usize>>,
     /// First byte of the body.
     pub(super) body: usize,
 }
 
-/// Splits a file; nothing where its frontmatter does not end.
+/// Splits a file. Returns `None` if the frontmatter has no closing fence.
 pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option<Parts> {
     let text_start = text_start(text);
     if text_start > 0 {
@@ -29,10 +29,10 @@ pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option
             Diagnostic::new(
                 Code::ByteOrderMark,
                 file,
-                "this file begins with a byte order mark",
+                "the file begins with a byte order mark",
             )
-            .at(Span::locate(text.as_bytes(), 0..text_start))
-            .help("save it as UTF-8 without a byte order mark; what is served carries none"),
+            .at(Span::from(0..text_start))
+            .help("save it as UTF-8 without a byte order mark"),
         );
     }
     let opening = line_at(text, text_start);
@@ -51,7 +51,7 @@ pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option
     if closing.end == text.len() || text[closing.end..].trim().is_empty() {
         out.push(
             Diagnostic::new(Code::EmptyBody, file, "nothing follows the frontmatter")
-                .at(Span::locate(text.as_bytes(), trimmed(text, &closing)))
+                .at(Span::from(trimmed(text, &closing)))
                 .help("write the instructions below the closing `---`"),
         );
     }
@@ -62,7 +62,7 @@ pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option
     })
 }
 
-/// Where the text begins: exactly one byte order mark is left out.
+/// Start of the text, after at most one byte order mark.
 pub(super) fn text_start(text: &str) -> usize {
     if text.starts_with(BOM) {
         BOM.len_utf8()
@@ -71,7 +71,7 @@ pub(super) fn text_start(text: &str) -> usize {
     }
 }
 
-/// The line that begins at `start`, with its line end.
+/// The line that begins at `start`, including its line ending.
 fn line_at(text: &str, start: usize) -> Range<usize> {
     let end = text[start..]
         .find('\n')
@@ -96,30 +96,30 @@ fn find_fence(text: &str, mut start: usize) -> Option<Range<usize>> {
     None
 }
 
-/// The fence without its line end.
+/// The fence without its line ending.
 fn trimmed(text: &str, line: &Range<usize>) -> Range<usize> {
     line.start..line.start + text[line.clone()].trim_end().len()
 }
 
-/// Says that the frontmatter does not end, and names the line that was
-/// probably meant to end it.
+/// Reports frontmatter without a closing fence, and the line that was probably meant
+/// to be one.
 fn unclosed(file: &str, text: &str, opening: &Range<usize>) -> Diagnostic {
-    let finding = Diagnostic::new(
+    let diagnostic = Diagnostic::new(
         Code::UnclosedFrontmatter,
         file,
-        "the frontmatter that begins here has no closing `---`",
+        "the frontmatter has no closing `---`",
     )
-    .at(Span::locate(text.as_bytes(), trimmed(text, opening)))
-    .help("end it with a line of exactly `---`, not indented");
+    .at(Span::from(trimmed(text, opening)))
+    .help("add a line of exactly `---` at the end of the frontmatter");
     let mut start = opening.end;
     while start < text.len() {
         let line = line_at(text, start);
         let content = text[line.clone()].trim();
         if content.starts_with("---") || content == "..." {
-            let span = Span::locate(text.as_bytes(), trimmed(text, &line));
-            return finding.related(span, "this line is not a fence");
+            let span = Span::from(trimmed(text, &line));
+            return diagnostic.related(span, "this line is not a fence");
         }
         start = line.end;
     }
-    finding
+    diagnostic
 }

@@ -1,11 +1,11 @@
-//! Typed questions to a mapping. Each answers with what was meant and says
-//! what was written instead; none of them fails.
+//! Typed access to a mapping. Every getter returns what was meant and reports what
+//! was written instead; none of them fails.
 
 use std::ops::Range;
 
 use super::node::{Entry, Kind, Node, Style};
 use super::typing::{self, Typed};
-use super::{Document, tools};
+use super::{Document, recover};
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 /// The keys of one mapping, with their values.
@@ -25,7 +25,7 @@ impl<'a> Fields<'a> {
         self.entries
     }
 
-    /// Whether the key is there, be its value empty.
+    /// Whether the key exists, even without a value.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entry(key).is_some()
     }
@@ -35,81 +35,69 @@ impl<'a> Fields<'a> {
         self.entry(key).map(|entry| &entry.value)
     }
 
-    /// Where the key stands.
+    /// The position of the key.
     pub(crate) fn key_span(&self, key: &str) -> Option<Span> {
-        self.entry(key)
-            .map(|entry| self.document.span(&entry.key.range))
+        self.entry(key).map(|entry| Span::from(&entry.key.range))
     }
 
-    /// Where the key's value stands; the key itself where there is none.
+    /// The position of the key's value; of the key if it has none.
     pub(crate) fn value_span(&self, key: &str) -> Option<Span> {
         self.entry(key)
-            .map(|entry| self.document.span(&place(entry)))
+            .map(|entry| Span::from(&value_or_key(entry)))
     }
 
-    /// Text. What is no text yields its source text and a warning; `null` and
-    /// nothing at all yield nothing.
+    /// Text. Other values return their source text and are reported; `null` and an
+    /// empty value return `None`.
     pub(crate) fn text(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<String> {
         let entry = self.entry(key)?;
-        if let Some(finding) = self.cut_by_comment(entry) {
-            out.push(finding);
+        if let Some(diagnostic) = self.cut_by_comment(entry) {
+            out.push(diagnostic);
         }
-        let (text, fault) = self.as_text(&entry.value)?;
-        if let Some(fault) = fault {
-            let finding = self.finding(
-                Code::NotText,
-                entry,
-                format!("`{key}` should be text, but {fault}"),
-            );
+        let (text, misread) = self.as_text(&entry.value)?;
+        if let Some(misread) = misread {
+            let message = format!("`{key}` should be text, but {misread}");
+            let diagnostic = self.diagnostic(Code::NotText, entry, message);
             let range = &entry.value.range;
-            out.push(self.quoting(finding, range, &text));
+            out.push(quoting(diagnostic, range, &text));
         }
         Some(text)
     }
 
-    /// A list of texts. One value alone is no list.
+    /// A list of texts. A single value is not a list.
     pub(crate) fn list(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<Vec<String>> {
         let entry = self.entry(key)?;
         let Some(items) = entry.value.items() else {
             if !entry.value.is_null() {
                 let found = entry.value.describe();
-                let message = format!("`{key}` should be a list, but this is {found}");
-                let help =
-                    "write it as `[first, second]`, or each item on its own line behind `- `";
-                out.push(self.finding(Code::NotAList, entry, message).help(help));
+                let message = format!("`{key}` should be a list, but is {found}");
+                let help = "write `[first, second]`, or one `- item` per line";
+                out.push(self.diagnostic(Code::NotAList, entry, message).help(help));
             }
             return None;
         };
         let mut texts = Vec::with_capacity(items.len());
-        let mut first_fault = None;
-        let mut faults = 0;
+        let mut misread = Vec::new();
         for item in items {
-            let Some((text, fault)) = self.as_text(item) else {
+            let Some((text, problem)) = self.as_text(item) else {
                 continue;
             };
-            if let Some(fault) = fault {
-                faults += 1;
-                first_fault.get_or_insert((&item.range, fault, text.clone()));
-            }
+            misread.extend(problem.map(|problem| (problem, &item.range, text.clone())));
             texts.push(text);
         }
-        if let Some((range, fault, text)) = first_fault {
-            let more = if faults > 1 {
-                format!(" (and {} more)", faults - 1)
-            } else {
-                String::new()
+        if let Some(((problem, range, text), more)) = misread.split_first() {
+            let more = match more.len() {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
             };
-            let message = format!("`{key}` should hold text, but {fault}{more}");
-            let finding = self
-                .document
-                .finding(Code::NotText, message)
-                .at(self.document.span(range));
-            out.push(self.quoting(finding, range, &text));
+            let message = format!("items of `{key}` should be text, but {problem}{more}");
+            let diagnostic = self.document.diagnostic(Code::NotText, message);
+            let diagnostic = diagnostic.at(Span::from(*range));
+            out.push(quoting(diagnostic, range, text));
         }
         Some(texts)
     }
 
-    /// `true` or `false`; other words for them with a warning.
+    /// `true` or `false`. Other words for them are accepted and reported.
     pub(crate) fn bool(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<bool> {
         let entry = self.entry(key)?;
         let Kind::Scalar { text, style } = &entry.value.kind else {
@@ -132,15 +120,14 @@ impl<'a> Fields<'a> {
             return self.refuse(Code::NotABoolean, entry, "`true` or `false`", out);
         };
         let written = self.document.source(&entry.value.range);
-        let message =
-            format!("`{key}` is read as `{value}`, but not every reader takes {written} for that");
-        let finding = self.finding(Code::NotABoolean, entry, message);
-        let finding = finding.help(format!("write `{key}: {value}`"));
-        out.push(finding.fix(self.document.span(&entry.value.range), value.to_string()));
+        let message = format!("not every host reads {written} as `{value}`");
+        let diagnostic = self.diagnostic(Code::NotABoolean, entry, message);
+        let diagnostic = diagnostic.help(format!("write `{key}: {value}`"));
+        out.push(diagnostic.fix(Span::from(&entry.value.range), value.to_string()));
         Some(value)
     }
 
-    /// A finite number; a quoted one with a warning.
+    /// A finite number. A quoted one is accepted and reported.
     pub(crate) fn number(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<f64> {
         let entry = self.entry(key)?;
         let Kind::Scalar { text, style } = &entry.value.kind else {
@@ -150,32 +137,25 @@ impl<'a> Fields<'a> {
             return self.refuse(Code::NotANumber, entry, "a number", out);
         };
         if *style != Style::Plain {
-            let finding = self.finding(
-                Code::NotANumber,
-                entry,
-                format!("`{key}` should be a number, but this is text that reads like one"),
-            );
-            let finding = finding.help(format!("take the quotes away: `{key}: {json}`"));
-            out.push(finding.fix(self.document.span(&entry.value.range), json.clone()));
+            let message = format!("`{key}` should be a number, but is text");
+            let diagnostic = self.diagnostic(Code::NotANumber, entry, message);
+            let diagnostic = diagnostic.help(format!("remove the quotes: `{key}: {json}`"));
+            out.push(diagnostic.fix(Span::from(&entry.value.range), json.clone()));
         }
         json.parse().ok()
     }
 
-    /// Tool names in any of their shapes: a list, text with commas, text with
-    /// blanks. Blanks and commas within parentheses belong to the name.
+    /// Tool names in any of their forms: a list, or text separated by commas or
+    /// spaces. Spaces and commas in parentheses belong to the name.
     pub(crate) fn tool_list(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<Vec<String>> {
         let entry = self.entry(key)?;
         let names = match &entry.value.kind {
             Kind::Null => return Some(Vec::new()),
-            Kind::Scalar { text, .. } => tools::split(text),
+            Kind::Scalar { text, .. } => split_tools(text),
             Kind::Sequence(_) => self.list(key, out)?,
             Kind::Mapping(_) => {
-                return self.refuse(
-                    Code::NotText,
-                    entry,
-                    "tool names with blanks between them",
-                    out,
-                );
+                let wanted = "tool names separated by spaces";
+                return self.refuse(Code::NotText, entry, wanted, out);
             }
         };
         let portable = names.join(" ");
@@ -184,10 +164,9 @@ impl<'a> Fields<'a> {
             _ => false,
         };
         if !spaced {
-            let message =
-                format!("`{key}` is not in the portable form, names with blanks between them");
-            let finding = self.finding(Code::ToolListShape, entry, message);
-            out.push(finding.help(format!("`{key}: {portable}` is understood everywhere")));
+            let message = format!("`{key}` should be names separated by spaces");
+            let diagnostic = self.diagnostic(Code::ToolListShape, entry, message);
+            out.push(diagnostic.help(format!("every host understands `{key}: {portable}`")));
         }
         Some(names)
     }
@@ -196,13 +175,13 @@ impl<'a> Fields<'a> {
         self.entries.iter().find(|entry| entry.key.text == key)
     }
 
-    fn finding(&self, code: Code, entry: &Entry, message: String) -> Diagnostic {
+    fn diagnostic(&self, code: Code, entry: &Entry, message: String) -> Diagnostic {
         self.document
-            .finding(code, message)
-            .at(self.document.span(&place(entry)))
+            .diagnostic(code, message)
+            .at(Span::from(&value_or_key(entry)))
     }
 
-    /// Says that the value cannot be used at all; nothing is said of `null`.
+    /// Reports a value that cannot be used at all, unless it is `null`.
     fn refuse<T>(
         &self,
         code: Code,
@@ -216,16 +195,13 @@ impl<'a> Fields<'a> {
                 Kind::Scalar { .. } => format!("`{}`", self.document.source(&entry.value.range)),
                 _ => entry.value.describe().to_owned(),
             };
-            out.push(self.finding(
-                code,
-                entry,
-                format!("`{key}` should be {wanted}, but this is {found}"),
-            ));
+            let message = format!("`{key}` should be {wanted}, but is {found}");
+            out.push(self.diagnostic(code, entry, message));
         }
         None
     }
 
-    /// A value as text, and what is wrong with taking it for text.
+    /// A value as text, and why other parsers would not read it as text.
     fn as_text(&self, node: &Node) -> Option<(String, Option<String>)> {
         let source = || self.document.source(&node.range).trim_end().to_owned();
         match &node.kind {
@@ -234,30 +210,20 @@ impl<'a> Fields<'a> {
                 text,
                 style: Style::Plain,
             } => {
-                let fault = typing::misread_as(text);
-                let fault = fault.map(|it| format!("`{text}` reads as {it} without quotes"));
-                Some((text.clone(), fault))
+                let problem = typing::misread_as(text);
+                let problem = problem.map(|it| format!("unquoted `{text}` is {it}"));
+                Some((text.clone(), problem))
             }
             Kind::Scalar { text, .. } => Some((text.clone(), None)),
             Kind::Sequence(_) | Kind::Mapping(_) => {
                 let found = node.describe();
-                Some((source(), Some(format!("without quotes this is {found}"))))
+                Some((source(), Some(format!("unquoted it is {found}"))))
             }
         }
     }
 
-    /// Adds the fix that puts a value of one line into quotes.
-    fn quoting(&self, finding: Diagnostic, range: &Range<usize>, text: &str) -> Diagnostic {
-        if range.is_empty() || text.contains('\n') {
-            return finding.help("write it as one text, in quotes");
-        }
-        let quoted = super::repair::quote(text);
-        let help = format!("put it in quotes: {quoted}");
-        finding.help(help).fix(self.document.span(range), quoted)
-    }
-
-    /// `key: #1 choice` and `key: issue #12 is fixed` lose text to a comment
-    /// that was hardly meant as one.
+    /// `key: #1 choice` and `key: issue #12 is fixed` lose text to a comment that
+    /// was probably not meant as one.
     fn cut_by_comment(&self, entry: &Entry) -> Option<Diagnostic> {
         let plain = match &entry.value.kind {
             Kind::Null => true,
@@ -278,22 +244,79 @@ impl<'a> Fields<'a> {
             return None;
         }
         let key = &entry.key.text;
-        let span = self.document.span(&(from + hash..from + line.len()));
-        let message = format!("`{key}` loses this text: ` #` begins a comment");
-        let finding = self
-            .document
-            .finding(Code::TextLostToComment, message)
-            .at(span);
-        Some(finding.help("put the whole value in quotes"))
+        let span = Span::from(&(from + hash..from + line.len()));
+        let message = format!("`{key}` loses this text, since ` #` begins a comment");
+        let diagnostic = self.document.diagnostic(Code::TextLostToComment, message);
+        Some(diagnostic.at(span).help("put the whole value in quotes"))
     }
 }
 
-/// Where a finding about a value points: the value, or its key where the value
-/// is empty.
-fn place(entry: &Entry) -> Range<usize> {
+/// Adds the fix that quotes a value of one line.
+fn quoting(diagnostic: Diagnostic, range: &Range<usize>, text: &str) -> Diagnostic {
+    if range.is_empty() || text.contains('\n') {
+        return diagnostic.help("write it as one text, in quotes");
+    }
+    let quoted = recover::quote(text);
+    let help = format!("put it in quotes: {quoted}");
+    diagnostic.help(help).fix(Span::from(range), quoted)
+}
+
+/// The range of the value; of the key if the value is empty.
+fn value_or_key(entry: &Entry) -> Range<usize> {
     if entry.value.range.is_empty() {
         entry.key.range.clone()
     } else {
         entry.value.range.clone()
+    }
+}
+
+/// Splits tool names at commas and white space outside of parentheses. An unclosed
+/// parenthesis takes the rest of the text.
+fn split_tools(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut name = String::new();
+    let mut depth = 0_usize;
+    for character in text.chars() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && (character == ',' || character.is_whitespace()) {
+            if !name.is_empty() {
+                names.push(std::mem::take(&mut name));
+            }
+        } else {
+            name.push(character);
+        }
+    }
+    let last = name.trim();
+    if !last.is_empty() {
+        names.push(last.to_owned());
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_tools;
+
+    #[test]
+    fn spaces_in_parentheses_belong_to_the_tool_name() {
+        for (text, expected) in [
+            ("", &[][..]),
+            ("Read", &["Read"]),
+            ("Read Grep", &["Read", "Grep"]),
+            ("Read, Grep,Glob", &["Read", "Grep", "Glob"]),
+            ("Bash(git *) Read", &["Bash(git *)", "Read"]),
+            ("Bash(npm run a, b), Read", &["Bash(npm run a, b)", "Read"]),
+            ("Bash(a (b c)) Read", &["Bash(a (b c))", "Read"]),
+            ("Bash(git *, Read", &["Bash(git *, Read"]),
+            ("a) b", &["a)", "b"]),
+            (" ,, Read\n\tGrep ", &["Read", "Grep"]),
+            ("mcp__db__*", &["mcp__db__*"]),
+        ] {
+            assert_eq!(split_tools(text), expected, "{text:?}");
+        }
     }
 }

@@ -1,12 +1,15 @@
-//! The tree that frontmatter becomes: values in source order, each with the
-//! bytes it was read from. It knows no typing; `typing.rs` does that.
+//! Frontmatter as a tree: values in source order, each with the byte range it was
+//! read from, and the same tree as JSON for hosts that compare it with their own
+//! reading. `typing.rs` decides what unquoted words mean.
 
 use std::ops::Range;
+
+use super::typing::{self, Typed};
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Where it was written, in bytes of the file; empty where nothing was.
+    /// Its byte range in the file; empty if nothing was written.
     pub(crate) range: Range<usize>,
     /// What it is.
     pub(crate) kind: Kind,
@@ -15,10 +18,10 @@ pub(crate) struct Node {
 /// What a value is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Nothing, `~` or `null`.
+    /// An empty value, `~` or `null`.
     Null,
-    /// Anything that is written as one word or text. Unquoted text is kept as
-    /// written (`007`, `on`, `1.10`), other text in its YAML value.
+    /// A word or text. Unquoted text is kept as written (`007`, `on`, `1.10`),
+    /// other text as its YAML value.
     Scalar {
         /// The text, with `\n` line ends.
         text: String,
@@ -34,7 +37,7 @@ pub(crate) enum Kind {
 /// How a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// Without quotes: the only style that can mean a number or a boolean.
+    /// Unquoted: the only style that can mean a number or a boolean.
     Plain,
     /// In single or double quotes.
     Quoted,
@@ -51,12 +54,12 @@ pub(crate) struct Entry {
     pub(crate) value: Node,
 }
 
-/// A key. Keys are text, whatever YAML would take them for.
+/// A key. Keys are text, whatever YAML says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Its text.
     pub(crate) text: String,
-    /// Where it was written.
+    /// Its byte range in the file.
     pub(crate) range: Range<usize>,
 }
 
@@ -77,12 +80,12 @@ impl Node {
         }
     }
 
-    /// Whether it is nothing, `~` or `null`.
+    /// Whether it is empty, `~` or `null`.
     pub(crate) fn is_null(&self) -> bool {
         self.kind == Kind::Null
     }
 
-    /// What it is, in an author's words.
+    /// What it is, in words for the author.
     pub(crate) const fn describe(&self) -> &'static str {
         match self.kind {
             Kind::Null => "nothing",
@@ -91,4 +94,56 @@ impl Node {
             Kind::Mapping(_) => "a set of keys",
         }
     }
+}
+
+/// A value as compact JSON, typed by the YAML 1.2 core schema: `version: 1.10` is
+/// the number `1.10`, written with all its digits; `007` is `7`, `0x1F` is `31`;
+/// `on`, `yes` and `2026-01-02` are text. `.inf`, `.nan` and numbers beyond the
+/// range of a double become text, since JSON has no notation for them.
+pub(crate) fn to_json(node: &Node) -> String {
+    let mut json = String::new();
+    write(node, &mut json);
+    json
+}
+
+fn write(node: &Node, json: &mut String) {
+    match &node.kind {
+        Kind::Null => json.push_str("null"),
+        Kind::Scalar {
+            text,
+            style: Style::Plain,
+        } => write_plain(text, json),
+        Kind::Scalar { text, .. } => write_text(text, json),
+        Kind::Sequence(items) => {
+            json.push('[');
+            for (at, item) in items.iter().enumerate() {
+                json.push_str(if at == 0 { "" } else { "," });
+                write(item, json);
+            }
+            json.push(']');
+        }
+        Kind::Mapping(entries) => {
+            json.push('{');
+            for (at, entry) in entries.iter().enumerate() {
+                json.push_str(if at == 0 { "" } else { "," });
+                write_text(&entry.key.text, json);
+                json.push(':');
+                write(&entry.value, json);
+            }
+            json.push('}');
+        }
+    }
+}
+
+fn write_plain(word: &str, json: &mut String) {
+    match typing::resolve(word) {
+        Typed::Null => json.push_str("null"),
+        Typed::Boolean(value) => json.push_str(if value { "true" } else { "false" }),
+        Typed::Number(number) => json.push_str(&number),
+        Typed::Unrepresentable | Typed::Text => write_text(word, json),
+    }
+}
+
+fn write_text(text: &str, json: &mut String) {
+    json.push_str(&serde_json::Value::from(text).to_string());
 }

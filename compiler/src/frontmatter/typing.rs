@@ -1,14 +1,15 @@
-//! What unquoted words mean: the YAML 1.2 core schema, and what older readers
-//! would make of the same words.
+//! The types of unquoted words: by the YAML 1.2 core schema, and by the older rules
+//! that other parsers still follow.
 
-/// What the core schema takes an unquoted word for.
+/// The type of an unquoted word in the core schema.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Typed {
     Null,
     Boolean(bool),
-    /// A number, written the way JSON writes it, no digit lost.
+    /// A number in JSON notation, with all its digits.
     Number(String),
-    /// `.inf`, `.nan` and numbers beyond every machine: JSON has none of them.
+    /// `.inf`, `.nan` and numbers beyond the range of a double, which JSON cannot
+    /// represent.
     Unrepresentable,
     Text,
 }
@@ -31,7 +32,7 @@ pub(super) fn resolve(word: &str) -> Typed {
         .unwrap_or(Typed::Text)
 }
 
-/// `0x1F` and `0o17`, which take no sign.
+/// `0x1F` and `0o17`, without a sign.
 fn radix(word: &str) -> Option<Typed> {
     let (digits, radix) = match word.split_at_checked(2)? {
         ("0x", digits) => (digits, 16),
@@ -46,8 +47,8 @@ fn radix(word: &str) -> Option<Typed> {
     })
 }
 
-/// `12`, `-0.5`, `.5`, `5.`, `1e3`: rewritten only where JSON's grammar is
-/// narrower, so that every digit of `1.10` survives.
+/// `12`, `-0.5`, `.5`, `5.`, `1e3`: rewritten only if JSON's grammar is narrower,
+/// so that every digit of `1.10` is kept.
 fn decimal(word: &str, unsigned: &str) -> Option<Typed> {
     let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
         Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
@@ -87,8 +88,7 @@ fn decimal(word: &str, unsigned: &str) -> Option<Typed> {
     })
 }
 
-/// What some reader of YAML, new or old, takes an unquoted word for, if not
-/// for text.
+/// What some YAML parser, new or old, reads an unquoted word as, if not as text.
 pub(super) fn misread_as(word: &str) -> Option<&'static str> {
     match resolve(word) {
         Typed::Null => Some("nothing"),
@@ -117,7 +117,7 @@ pub(super) fn loose_boolean(word: &str) -> Option<bool> {
         .map(|(_, value)| *value)
 }
 
-/// `2026-01-02`, with or without a time behind it.
+/// `2026-01-02`, with or without a time.
 fn is_date(word: &str) -> bool {
     let bytes = word.as_bytes();
     bytes.len() >= 10
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_older_readers_misread_are_known() {
+    fn words_that_older_parsers_misread_are_known() {
         for (word, expected) in [
             ("hello", None),
             ("on", Some("a boolean")),

@@ -1,336 +1,408 @@
-//! YAML to a mapping: reads, and where reading fails, mends and reads again,
-//! within a budget. Also what YAML itself lets pass and we do not: repeated
-//! keys and values that are no mapping.
+//! The only file that knows the YAML parser: its events become a tree, its errors
+//! a [`YamlError`] with a position and a kind that repairs can be chosen by. Works
+//! on a piece of text and byte offsets in it.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
-use super::characters::Mask;
-use super::events::{self, Cause, Fault};
-use super::fence::MAX_YAML_BYTES;
-use super::node::{Entry, Kind, Node};
-use super::patch::{Edit, Edits, Patched};
-use super::repair::{self, Repair};
-use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use granit_parser::{
+    ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag,
+};
 
-/// Parser events after which nothing is mended any more, all attempts together.
-/// The largest frontmatter that is read takes about 12,000; real ones take 60
-/// at most. One more attempt may follow, so this bounds the time for any input.
-const MAX_EVENTS: usize = 10_000;
+use super::node::{Entry, Key, Kind, Node, Style};
+use super::typing::{self, Typed};
 
-/// Faults mended in one frontmatter.
-const MAX_REPAIRS: usize = 32;
+/// Limit of nesting. The deepest of 601 real frontmatters has 4 levels.
+pub(super) const MAX_DEPTH: usize = 32;
 
-/// Control characters read around in one frontmatter; more are no text.
-const MAX_CONTROLS: usize = 1024;
+/// Limit of values, so that 64 KiB of `[],` cost little memory. The largest of 601
+/// real frontmatters has 20.
+pub(super) const MAX_NODES: usize = 4096;
 
-/// Repeated keys named one by one.
-const MAX_REPEATED: usize = 16;
+/// Why a text is not accepted as YAML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum YamlErrorKind {
+    /// `: ` inside an unquoted value.
+    Colon,
+    /// A value begins with this character, which YAML reserves.
+    Start(char),
+    /// Text follows the end of a quoted text or a bracket.
+    Trailing,
+    /// A bracket or quote is never closed.
+    Unclosed(char),
+    /// A continuation line is not indented.
+    Indentation,
+    /// A tab where only spaces are allowed.
+    Tab,
+    /// A line that is neither `key: value` nor part of the value above.
+    NoKey,
+    /// A backslash sequence that YAML does not define.
+    Escape,
+    /// Text follows the `|` or `>` of a block.
+    BlockHeader,
+    /// An alias, anchor or tag that may be meant as text; its sign and name.
+    Marked(char, String),
+    /// A refused YAML feature; its name.
+    Refused(&'static str),
+    /// A second document begins.
+    SecondDocument,
+    /// Nested deeper than [`MAX_DEPTH`] levels.
+    Depth,
+    /// More than [`MAX_NODES`] values.
+    Size,
+    /// A key was read as part of the text above it.
+    SwallowedKey,
+    /// Everything else.
+    Other,
+}
 
-/// Reads `text[part]` as a mapping, with the places of `text`. Nothing is
-/// returned where a part of it would be lost.
-pub(super) fn mapping(
-    file: &str,
+/// The first error in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct YamlError {
+    pub(super) kind: YamlErrorKind,
+    /// Byte offset of the error.
+    pub(super) at: usize,
+    /// Start of the outermost bracket that is open at the error.
+    pub(super) bracket: Option<usize>,
+    /// End of the last token that was understood.
+    pub(super) understood: usize,
+}
+
+/// Reads a text as one YAML document; `None` if it is empty. `strict` requires
+/// continuation lines to be indented, as YAML 1.2 does; older parsers do not.
+/// Every event decrements `budget`.
+pub(super) fn read(
     text: &str,
-    part: Range<usize>,
-    out: &mut Vec<Diagnostic>,
-) -> Option<Node> {
-    let mut reader = Reader {
-        file,
+    strict: bool,
+    budget: &mut usize,
+) -> Result<Option<Node>, YamlError> {
+    let mut builder = Builder {
         text,
-        part,
-        edits: Edits::default(),
-        mended: Vec::new(),
+        ..Builder::default()
     };
-    if reader.part.len() > MAX_YAML_BYTES {
-        out.push(reader.too_large());
-        return None;
+    let mut parser = Parser::new_from_str_with_options(text, options(strict));
+    while let Some(next) = parser.next_event() {
+        *budget = budget.saturating_sub(1);
+        match next {
+            Ok((event, span)) => builder.take(&event, &span)?,
+            Err(error) => return Err(builder.error(kind(text, &error), offset(&error))),
+        }
     }
-    let (mask, stand_ins) = Mask::of(text, &reader.part).unzip();
-    let stand_ins = stand_ins.unwrap_or_default();
-    if stand_ins.len() > MAX_CONTROLS {
-        out.push(reader.no_text(&stand_ins));
-        return None;
+    match builder.refused {
+        Some(error) => Err(error),
+        None => Ok(builder.root),
     }
-    for (place, stand_in) in stand_ins {
-        reader.edits.add(place, stand_in);
-    }
-    let (root, patched) = reader.read(out)?;
-    let mut root = match root {
-        None => Node {
-            range: reader.part.clone(),
-            kind: Kind::Mapping(Vec::new()),
-        },
-        Some(Node {
-            range,
-            kind: Kind::Null,
-        }) => Node {
-            range,
-            kind: Kind::Mapping(Vec::new()),
-        },
-        Some(root) => root,
-    };
-    settle(&mut root, &patched, mask);
-    if root.entries().is_none() {
-        out.push(reader.not_a_mapping(&root));
-        return None;
-    }
-    reader.drop_repeated(&mut root, out);
-    Some(root)
 }
 
-struct Reader<'a> {
-    file: &'a str,
+fn options(strict: bool) -> Options {
+    let mut options = granit_parser::options! {
+        strict_indentation: strict,
+        disallow_directives: true,
+        bom_inside_document_as_content: true,
+        emit_anchor_events: true,
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+    };
+    options.set_emit_comments(false);
+    options
+}
+
+/// A list or mapping that is not closed yet.
+struct Open {
+    start: usize,
+    end: usize,
+    in_brackets: bool,
+    children: Children,
+}
+
+enum Children {
+    Items(Vec<Node>),
+    Entries(Vec<Entry>, Option<Key>),
+}
+
+/// Builds the tree without recursion.
+#[derive(Default)]
+struct Builder<'a> {
     text: &'a str,
-    part: Range<usize>,
-    edits: Edits,
-    mended: Vec<Range<usize>>,
+    open: Vec<Open>,
+    root: Option<Node>,
+    documents: usize,
+    nodes: usize,
+    understood: usize,
+    /// Whether the event before this one was a scalar.
+    last_was_scalar: bool,
+    /// The first refused feature. A syntax error takes precedence, since `&`,
+    /// `*` and `!` may simply begin a text.
+    refused: Option<YamlError>,
 }
 
-impl Reader<'_> {
-    /// Reads until nothing is wrong any more, or until no mending helps.
-    fn read(&mut self, out: &mut Vec<Diagnostic>) -> Option<(Option<Node>, Patched)> {
-        let mut budget = MAX_EVENTS;
-        let mut strict = true;
-        loop {
-            let patched = self.edits.apply(self.text, &self.part);
-            let fault = match events::read(&patched.text, strict, &mut budget) {
-                Ok(root) => match root
-                    .as_ref()
-                    .and_then(|root| self.swallowed(root, &patched))
-                {
-                    None => return Some((root, patched)),
-                    Some(at) => return self.give_up(&swallowed_key(at), out),
-                },
-                Err(fault) => self.in_file(fault, &patched),
-            };
-            let loose = fault.cause == Cause::Indentation && strict;
-            if loose && !repair::begins_key(self.text, fault.at) {
-                strict = false;
-                out.push(self.loosely_indented(&fault));
-                continue;
+impl Builder<'_> {
+    fn take(&mut self, event: &Event<'_>, span: &Span) -> Result<(), YamlError> {
+        let range = bytes(span);
+        let after_scalar = std::mem::take(&mut self.last_was_scalar);
+        match event {
+            Event::DocumentStart(..) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return Err(self.error(YamlErrorKind::SecondDocument, range.start));
+                }
             }
-            let fault = if loose { self.unclosed(fault) } else { fault };
-            let repair = repair::find(self.text, &self.part, &fault, &self.mended)
-                .filter(|_| budget > 0 && self.mended.len() < MAX_REPAIRS);
-            match repair {
-                Some(repair) if self.mend(&repair) => out.push(self.mended(repair)),
-                _ => return self.give_up(&fault, out),
+            Event::Scalar(text, style, _, tag) => {
+                let style = self.tagged(*style, tag.as_deref(), span);
+                self.understood = range.end;
+                self.last_was_scalar = true;
+                self.add(scalar(text, style, range))?;
             }
+            Event::SequenceStart(style, _, tag) => {
+                self.collection_tag(tag.as_deref(), "seq", span);
+                self.begin(range, *style, Children::Items(Vec::new()))?;
+            }
+            Event::MappingStart(style, _, tag) => {
+                self.collection_tag(tag.as_deref(), "map", span);
+                self.begin(range, *style, Children::Entries(Vec::new(), None))?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(&range)?,
+            Event::Anchor(_, name) => {
+                let kind = if after_scalar {
+                    YamlErrorKind::Marked('&', name.to_string())
+                } else {
+                    YamlErrorKind::Refused("an anchor (`&`)")
+                };
+                self.refuse(kind, range.start);
+            }
+            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                self.refuse(YamlErrorKind::Refused("an alias (`*`)"), range.start);
+                self.add(Node {
+                    range,
+                    kind: Kind::Null,
+                })?;
+            }
+            _ => {}
         }
+        Ok(())
     }
 
-    /// A fault with offsets of the file in place of the patched text.
-    fn in_file(&self, fault: Fault, patched: &Patched) -> Fault {
-        Fault {
-            at: patched.offset(fault.at).min(self.part.end),
-            bracket: fault.bracket.map(|at| patched.offset(at)),
-            understood: patched.offset(fault.understood),
-            cause: fault.cause,
-        }
-    }
-
-    /// A key where a quote or bracket should have ended: the fault is the one
-    /// that opened it.
-    fn unclosed(&self, fault: Fault) -> Fault {
-        let opened = repair::next_value(self.text, &self.part, fault.understood);
-        let Some(at) = fault.bracket.or(opened) else {
-            return fault;
-        };
-        let open = self.text[at..].chars().next().unwrap_or_default();
-        Fault {
-            cause: Cause::Unclosed(open),
+    fn error(&self, kind: YamlErrorKind, at: usize) -> YamlError {
+        let bracket = self
+            .open
+            .iter()
+            .find(|it| it.in_brackets)
+            .map(|it| it.start);
+        YamlError {
+            kind,
             at,
-            ..fault
+            bracket,
+            understood: self.understood,
         }
     }
 
-    fn mend(&mut self, repair: &Repair) -> bool {
-        if self.mended.contains(&repair.place) {
-            return false;
+    fn refuse(&mut self, kind: YamlErrorKind, at: usize) {
+        let error = self.error(kind, at);
+        self.refused.get_or_insert(error);
+    }
+
+    /// The style of a scalar; the tag `!!str` makes it text.
+    fn tagged(&mut self, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Style {
+        let own = match style {
+            ScalarStyle::Plain => Style::Plain,
+            ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+            _ => Style::Quoted,
+        };
+        match tag.map(Tag::core_suffix) {
+            None | Some(Some("int" | "float" | "bool" | "null")) => own,
+            Some(Some("str")) => {
+                if own == Style::Plain {
+                    Style::Quoted
+                } else {
+                    own
+                }
+            }
+            Some(_) => {
+                self.refuse(YamlErrorKind::Marked('!', String::new()), tag_start(span));
+                own
+            }
         }
-        self.mended.push(repair.place.clone());
-        self.edits
-            .add(repair.place.clone(), repair.replacement.clone())
     }
 
-    fn mended(&self, repair: Repair) -> Diagnostic {
-        let fix = self.span(repair.place);
-        Diagnostic::new(repair.code, self.file, repair.message)
-            .at(self.span(repair.at))
-            .help(repair.help)
-            .fix(fix, repair.replacement)
+    fn collection_tag(&mut self, tag: Option<&Tag>, allowed: &str, span: &Span) {
+        if tag.is_some_and(|tag| tag.core_suffix() != Some(allowed)) {
+            self.refuse(YamlErrorKind::Refused("a tag (`!`)"), tag_start(span));
+        }
     }
 
-    fn give_up<T>(&self, fault: &Fault, out: &mut Vec<Diagnostic>) -> Option<T> {
-        let (code, message, help) = repair::explain(self.text, fault);
-        let end = self.text[fault.at..]
-            .chars()
-            .next()
-            .map_or(0, char::len_utf8);
-        let span = self.span(fault.at..fault.at + end);
-        out.push(
-            Diagnostic::new(code, self.file, message)
-                .at(span)
-                .help(help),
-        );
-        None
+    fn begin(
+        &mut self,
+        range: Range<usize>,
+        style: StructureStyle,
+        children: Children,
+    ) -> Result<(), YamlError> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(self.error(YamlErrorKind::Depth, range.start));
+        }
+        let in_brackets = style == StructureStyle::Flow;
+        self.understood = range.end.max(self.understood);
+        self.open.push(Open {
+            start: range.start,
+            end: range.end,
+            in_brackets,
+            children,
+        });
+        Ok(())
     }
 
-    /// A key at the start of a line that disappeared into the text above, as
-    /// an unclosed quote makes it. Its limits would be lost.
-    fn swallowed(&self, root: &Node, patched: &Patched) -> Option<usize> {
-        let mut todo = vec![root];
-        while let Some(node) = todo.pop() {
-            match &node.kind {
-                Kind::Mapping(entries) => todo.extend(entries.iter().map(|entry| &entry.value)),
-                Kind::Sequence(items) => todo.extend(items),
-                Kind::Null => {}
-                Kind::Scalar { .. } => {
-                    let place = patched.original(&node.range);
-                    if let Some(at) = repair::known_key_within(self.text, &place) {
-                        return Some(at);
+    /// Closes the innermost collection. Without brackets it ends with its last
+    /// value, since the parser reports the start of the next line.
+    fn end(&mut self, range: &Range<usize>) -> Result<(), YamlError> {
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
+        let end = if open.in_brackets {
+            open.end.max(range.end)
+        } else {
+            open.end
+        };
+        self.understood = end.max(self.understood);
+        let kind = match open.children {
+            Children::Items(items) => Kind::Sequence(items),
+            Children::Entries(entries, _) => Kind::Mapping(entries),
+        };
+        self.add(Node {
+            range: open.start..end,
+            kind,
+        })
+    }
+
+    fn add(&mut self, node: Node) -> Result<(), YamlError> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(self.error(YamlErrorKind::Size, node.range.start));
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        open.end = open.end.max(node.range.end);
+        match &mut open.children {
+            Children::Items(items) => items.push(node),
+            Children::Entries(entries, key) => {
+                if let Some(key) = key.take() {
+                    entries.push(Entry { key, value: node });
+                } else {
+                    let merge = is_merge_key(&node).then_some(node.range.start);
+                    *key = Some(as_key(self.text, node));
+                    if let Some(at) = merge {
+                        self.refuse(YamlErrorKind::Refused("a merge key (`<<`)"), at);
                     }
                 }
             }
         }
-        None
-    }
-
-    /// Keeps the first of equal keys, and says so.
-    fn drop_repeated(&self, root: &mut Node, out: &mut Vec<Diagnostic>) {
-        let mut found = Vec::new();
-        drop_repeated(root, &mut found);
-        let more = found.len().saturating_sub(MAX_REPEATED);
-        for (first, again) in found.drain(..).take(MAX_REPEATED) {
-            let name = &self.text[again.clone()];
-            let (first, again) = (self.span(first), self.span(again));
-            let message = format!(
-                "`{name}` is given twice, on line {} and on line {}; the first one counts",
-                first.line, again.line
-            );
-            out.push(
-                Diagnostic::new(Code::DuplicateKey, self.file, message)
-                    .at(again)
-                    .help("delete one of them: other readers take the last one or refuse the file")
-                    .related(first, "first given here"),
-            );
-        }
-        if more > 0 {
-            let message = format!("{more} more keys are given twice");
-            out.push(Diagnostic::new(Code::DuplicateKey, self.file, message));
-        }
-    }
-
-    fn too_large(&self) -> Diagnostic {
-        let message = format!(
-            "the frontmatter has {} bytes, more than the {MAX_YAML_BYTES} that are read",
-            self.part.len()
-        );
-        Diagnostic::new(Code::FrontmatterTooLarge, self.file, message)
-            .at(self.span(self.part.start..self.part.start))
-            .help("move the text into the body")
-    }
-
-    fn no_text(&self, controls: &[Edit]) -> Diagnostic {
-        let message = format!(
-            "the frontmatter is no text: it has {} control characters",
-            controls.len()
-        );
-        let first = controls
-            .first()
-            .map_or(self.part.clone(), |(place, _)| place.clone());
-        Diagnostic::new(Code::InvalidYaml, self.file, message)
-            .at(self.span(first))
-            .help("write it anew, as UTF-8 text")
-    }
-
-    fn not_a_mapping(&self, root: &Node) -> Diagnostic {
-        let found = root.describe();
-        let message =
-            format!("the frontmatter should be lines of `key: value`, but this is {found}");
-        let line = self.text[root.range.clone()]
-            .lines()
-            .next()
-            .unwrap_or_default();
-        Diagnostic::new(Code::NotAMapping, self.file, message)
-            .at(self.span(root.range.start..root.range.start + line.len()))
-            .help("write `name: …` and `description: …`, each on its own line")
-    }
-
-    fn loosely_indented(&self, fault: &Fault) -> Diagnostic {
-        let message = "this line continues the value above, but is not indented";
-        Diagnostic::new(Code::LooseIndentation, self.file, message)
-            .at(self.span(fault.at..fault.at))
-            .severity(Severity::Warning)
-            .help("indent it by two blanks: YAML 1.2 wants that, though older readers do not")
-            .fix(self.span(fault.at..fault.at), "  ")
-    }
-
-    fn span(&self, range: Range<usize>) -> Span {
-        Span::locate(self.text.as_bytes(), range)
+        Ok(())
     }
 }
 
-fn swallowed_key(at: usize) -> Fault {
-    Fault {
-        cause: Cause::SwallowedKey,
-        at,
-        bracket: None,
-        understood: at,
+fn bytes(span: &Span) -> Range<usize> {
+    span.byte_range().unwrap_or_default()
+}
+
+fn tag_start(span: &Span) -> usize {
+    let tag = span.tag_start().and_then(|mark| mark.byte_offset());
+    tag.unwrap_or_else(|| bytes(span).start)
+}
+
+fn scalar(text: &str, style: Style, range: Range<usize>) -> Node {
+    if style == Style::Plain && (range.is_empty() || typing::resolve(text) == Typed::Null) {
+        return Node {
+            range,
+            kind: Kind::Null,
+        };
+    }
+    Node {
+        range,
+        kind: Kind::Scalar {
+            text: text.to_owned(),
+            style,
+        },
     }
 }
 
-/// Gives every node its place in the file, and its control characters back.
-fn settle(node: &mut Node, patched: &Patched, mask: Option<Mask>) {
-    node.range = patched.original(&node.range);
-    match &mut node.kind {
-        Kind::Null => {}
-        Kind::Scalar { text, .. } => unmask(text, mask),
-        Kind::Sequence(items) => {
-            for item in items {
-                settle(item, patched, mask);
-            }
-        }
-        Kind::Mapping(entries) => {
-            for Entry { key, value } in entries {
-                key.range = patched.original(&key.range);
-                unmask(&mut key.text, mask);
-                settle(value, patched, mask);
-            }
-        }
+fn is_merge_key(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Scalar { text, style: Style::Plain } if text == "<<")
+}
+
+/// A key as text; a list or mapping as its source text.
+fn as_key(source: &str, node: Node) -> Key {
+    let text = match node.kind {
+        Kind::Scalar { text, .. } => text,
+        _ => source
+            .get(node.range.clone())
+            .unwrap_or_default()
+            .to_owned(),
+    };
+    Key {
+        text,
+        range: node.range,
     }
 }
 
-fn unmask(text: &mut String, mask: Option<Mask>) {
-    if let Some(mask) = mask {
-        *text = mask.undo(text);
+/// The byte offset of a parser error.
+fn offset(error: &ScanError) -> usize {
+    error.marker().byte_offset().unwrap_or_default()
+}
+
+/// Classifies a parser error.
+fn kind(text: &str, error: &ScanError) -> YamlErrorKind {
+    use ErrorKind as E;
+    match error.kind() {
+        E::MappingValueNotAllowed | E::InvalidColonPlacement => YamlErrorKind::Colon,
+        E::UnexpectedCharacter { character } => YamlErrorKind::Start(*character),
+        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
+            YamlErrorKind::Trailing
+        }
+        E::UnclosedFlowCollection { open } => YamlErrorKind::Unclosed(*open),
+        E::UnclosedQuotedScalar => YamlErrorKind::Unclosed(first_char(text, offset(error))),
+        E::InvalidIndentation | E::InvalidQuotedScalarIndent | E::InvalidFlowScalarIndent => {
+            YamlErrorKind::Indentation
+        }
+        E::TabNotAllowed
+        | E::TabInBlockIndentation
+        | E::TabInIndentation
+        | E::TabInPlainScalar
+        | E::TabAtBlockScalarStart => YamlErrorKind::Tab,
+        E::SimpleKeyExpected => YamlErrorKind::NoKey,
+        E::UnknownQuotedScalarEscape
+        | E::InvalidQuotedScalarHexEscape
+        | E::InvalidUnicodeEscape
+        | E::InvalidLowSurrogateHexEscape
+        | E::InvalidLowSurrogate
+        | E::MissingLowSurrogate
+        | E::UnpairedLowSurrogate => YamlErrorKind::Escape,
+        E::InvalidBlockScalarHeader | E::ZeroBlockScalarIndent => YamlErrorKind::BlockHeader,
+        E::UnknownAnchor => YamlErrorKind::Marked('*', name_at(text, offset(error))),
+        E::MissingAnchorOrAliasName
+        | E::MissingTagUri
+        | E::UndeclaredTagHandle
+        | E::UnclosedVerbatimTag
+        | E::InvalidTagTerminator
+        | E::InvalidTagEscape
+        | E::BlockSequenceEntryNotAllowed
+        | E::MappingKeyNotAllowed
+        | E::MisplacedFlowCollectionEnd
+        | E::UnexpectedEofBlockMapping => YamlErrorKind::Start(first_char(text, offset(error))),
+        E::DirectiveDisallowed => YamlErrorKind::Refused("a `%` directive"),
+        E::RecursionLimitExceeded => YamlErrorKind::Depth,
+        _ => YamlErrorKind::Other,
     }
 }
 
-/// Takes repeated keys out, at every level; answers with the places of the
-/// first and the repeated key.
-fn drop_repeated(node: &mut Node, found: &mut Vec<(Range<usize>, Range<usize>)>) {
-    match &mut node.kind {
-        Kind::Null | Kind::Scalar { .. } => {}
-        Kind::Sequence(items) => {
-            for item in items {
-                drop_repeated(item, found);
-            }
-        }
-        Kind::Mapping(entries) => {
-            let mut seen: HashMap<String, Range<usize>> = HashMap::with_capacity(entries.len());
-            entries.retain(|entry| {
-                let Some(first) = seen.get(&entry.key.text) else {
-                    seen.insert(entry.key.text.clone(), entry.key.range.clone());
-                    return true;
-                };
-                found.push((first.clone(), entry.key.range.clone()));
-                false
-            });
-            for entry in entries {
-                drop_repeated(&mut entry.value, found);
-            }
-        }
-    }
+fn first_char(text: &str, at: usize) -> char {
+    text.get(at..)
+        .and_then(|rest| rest.chars().next())
+        .unwrap_or_default()
+}
+
+/// The name after the `*` or `&` at `at`.
+fn name_at(text: &str, at: usize) -> String {
+    let rest = text.get(at + 1..).unwrap_or_default();
+    rest.chars()
+        .take_while(|it| !it.is_whitespace() && !"[]{},".contains(*it))
+        .collect()
 }

@@ -1,9 +1,10 @@
-//! The tables of what is never read: directories that are not searched, files
-//! that are never bundled, and the dot folders that are searched all the same.
+//! Tables of names: directories that are never entered, files that are never
+//! bundled, and the dot folders that are searched anyway.
 
-/// Directories that are never entered, wherever they lie: version control,
-/// dependencies, build output, caches, bins and editors' own folders. Copies
-/// of skills in them are not the author's.
+use crate::paths::directory;
+
+/// Directories that are never entered, at any depth: version control, dependencies,
+/// build output, caches, trash and editors' folders. Skills in them are copies.
 const IGNORED_DIRECTORIES: &[&str] = &[
     // Version control.
     ".git",
@@ -23,7 +24,7 @@ const IGNORED_DIRECTORIES: &[&str] = &[
     "node_modules",
     "target",
     "venv",
-    // Caches, bins, editors, archivers.
+    // Caches, trash, editors, archivers.
     ".cache",
     ".DS_Store",
     ".idea",
@@ -42,11 +43,11 @@ const HOST_HOMES: &[&str] = &[".agent", ".agents", ".claude", ".github"];
 /// File names that are never bundled.
 const JUNK_NAMES: &[&str] = &[".DS_Store", "Thumbs.db", "desktop.ini"];
 
-/// Beginnings of such names: macOS resource forks, Emacs locks, git's own files.
+/// Their prefixes: macOS resource forks, Emacs locks, git's own files.
 const JUNK_PREFIXES: &[&str] = &["._", ".#", ".git"];
 
-/// Ends of such names: compiled Python, Vim swap files, backups, and bundles,
-/// since an earlier output must not become part of the next one.
+/// Their suffixes: compiled Python, Vim swap files, backups, and bundles, since an
+/// earlier output must not become part of the next one.
 const JUNK_SUFFIXES: &[&str] = &[".pyc", ".pyo", ".swo", ".swp", "~", ".skb"];
 
 /// Whether a directory of this name is never entered.
@@ -61,7 +62,7 @@ pub(crate) fn is_junk(name: &str) -> bool {
         || JUNK_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// Whether a directory is the home that a host keeps its skills in.
+/// Whether a host keeps its skills in a directory of this name.
 pub(crate) fn is_host_home(name: &str) -> bool {
     HOST_HOMES.contains(&name)
 }
@@ -71,11 +72,10 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.') && !is_host_home(name)
 }
 
-/// Whether a path lies in a directory that is hidden from the search. The
-/// file's own name does not count.
+/// Whether a directory above the path is hidden from the search. The file's own
+/// name does not count.
 pub(crate) fn is_below_hidden(path: &str) -> bool {
-    path.rsplit_once('/')
-        .is_some_and(|(directories, _)| directories.split('/').any(is_hidden))
+    directory(path).split('/').any(is_hidden)
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn junk_is_told_from_what_authors_wrote() {
+    fn junk_is_distinguished_from_authors_files() {
         let junk = [
             ".DS_Store",
             "Thumbs.db",
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_counts_directories_only() {
+    fn only_hidden_directories_hide_a_file() {
         let cases = [
             ("SKILL.md", false),
             (".hidden.md", false),

@@ -1,22 +1,9 @@
-//! Which links are followed: the one place that decides it.
+//! Decides which links are followed. A link is judged by the real path of its
+//! target, before anything there is opened; `judge` has the three rules.
 //!
-//! A link is judged by the real path of its target, before anything behind it
-//! is opened.
-//!
-//! 1. A link to a file or directory must stay inside its root (or, below a
-//!    linked skill, inside that skill), and must not lead into a directory
-//!    that the walk would not enter itself.
-//! 2. A link to a *skill* (a directory that holds a `SKILL.md`, or a link of
-//!    that name to a file of that name) may lead anywhere inside the root's
-//!    *project*, unless it lies below another skill. The project is the
-//!    directory that holds the root, or the one that holds the host's home
-//!    where the root lies in one: `repo` for `repo/skills` and for
-//!    `repo/.claude/skills`. That is how installers share one copy.
-//! 3. Every other link is refused, with a trouble that names it.
-//!
-//! Why a shared skill may lie outside the root and a shared file not: a
-//! directory with a `SKILL.md` is meant to be served, and `notes.txt ->
-//! ../../.env` is how a hostile skill reads what is not.
+//! A shared skill may be outside the root and a shared file may not: a directory
+//! with a `SKILL.md` is meant to be served, while `notes.txt -> ../../.env` is how
+//! a hostile skill reads what is not.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -25,28 +12,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::ignore::{is_hidden, is_host_home, is_junk, is_never_read};
-use super::trouble::LinkFault;
-use super::{Entry, Fault, platform};
+use super::read_error::LinkCause;
+use super::{Cause, TreeEntry, platform};
+use crate::paths::{ancestors, directory, is_skill_file};
 
-/// A link that was found, not followed yet.
+/// A link that was found but not followed yet.
 pub(super) struct Link {
     /// Its path in the tree.
     pub(super) path: String,
-    /// Its real place.
+    /// Its real path.
     pub(super) location: PathBuf,
-    /// What it was found in.
+    /// The walk that found it.
     pub(super) frame: Arc<Frame>,
 }
 
-/// What a walk started from: the root, or a directory that a link led to.
+/// One walk: of the root, or of a directory that a link led to.
 pub(super) struct Frame {
     /// Whether a link led here.
     pub(super) by_link: bool,
-    /// Directories inside which links may lead: the root and linked skills.
+    /// Directories that links may lead into: the root and linked skills.
     areas: Vec<PathBuf>,
-    /// Where skills may be shared from.
+    /// Skills may be shared from anywhere in this directory.
     project: PathBuf,
-    /// The real places of the links that led here.
+    /// The real paths of the links that led here.
     through: Vec<PathBuf>,
 }
 
@@ -79,8 +67,9 @@ impl Frame {
     }
 }
 
-/// The directory whose skills a root may share. A root directly below `/`
-/// shares nothing: its project would be the whole machine.
+/// The directory that holds the root, or the one that holds the host's home if the
+/// root is in one: `repo` for `repo/skills` and for `repo/.claude/skills`. A root
+/// directly below `/` shares nothing, since its project would be the machine.
 fn project_of(root: &Path) -> &Path {
     let Some(parent) = root.parent() else {
         return root;
@@ -109,26 +98,34 @@ pub(super) enum Target {
     Directory(PathBuf, Metadata),
 }
 
-/// Says where a link leads if it may be followed, else whether it leads to a
-/// directory, and why it may not.
-pub(super) fn judge(link: &Link, skills: &SkillDirectories) -> Result<Target, (bool, Fault)> {
+/// The target of a link that may be followed; otherwise whether the target is a
+/// directory, and why the link is refused.
+///
+/// 1. A link to a file or directory must stay inside its root (or, below a linked
+///    skill, inside that skill) and must not lead into a directory that the walk
+///    itself would not enter.
+/// 2. A link to a *skill* (a directory with a `SKILL.md`, or a link of that name to
+///    a file of that name) may lead anywhere inside the root's project, unless it
+///    is below another skill. This is how installers share one copy.
+/// 3. Every other link is refused and reported.
+pub(super) fn judge(link: &Link, skills: &SkillDirectories) -> Result<Target, (bool, Cause)> {
     let written = fs::read_link(&link.location).unwrap_or_default();
     let (real, metadata) = match resolve(&link.location) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err((false, Fault::Link(written, LinkFault::Broken)));
+            return Err((false, Cause::Link(written, LinkCause::Broken)));
         }
         Err(error) if platform::is_loop(&error) => {
-            return Err((false, Fault::Link(written, LinkFault::Cycle)));
+            return Err((false, Cause::Link(written, LinkCause::Cycle)));
         }
-        Err(error) => return Err((false, Fault::unreadable(&error))),
+        Err(error) => return Err((false, Cause::unreadable(&error))),
     };
     let is_directory = metadata.is_dir();
-    let refuse = |fault| Err((is_directory, Fault::Link(written.clone(), fault)));
+    let refuse = |cause| Err((is_directory, Cause::Link(written.clone(), cause)));
     if is_directory && leads_back(link, &real) {
-        return refuse(LinkFault::Cycle);
+        return refuse(LinkCause::Cycle);
     }
-    let shared_skill = !skills.hold(&link.path)
+    let shared_skill = !skills.contain(&link.path)
         && real.starts_with(&link.frame.project)
         && is_skill(&link.path, &real, is_directory);
     if !shared_skill {
@@ -139,9 +136,9 @@ pub(super) fn judge(link: &Link, skills: &SkillDirectories) -> Result<Target, (b
             .rev()
             .find(|area| real.starts_with(area))
         else {
-            return refuse(LinkFault::Escapes);
+            return refuse(LinkCause::Escapes);
         };
-        // Names that hide a directory count from where the link lies.
+        // Hidden names count from the directory of the link.
         let parent = link.location.parent().unwrap_or(area);
         let from = if real.starts_with(parent) {
             parent
@@ -149,7 +146,7 @@ pub(super) fn judge(link: &Link, skills: &SkillDirectories) -> Result<Target, (b
             area
         };
         if is_barred(real.strip_prefix(from).unwrap_or(&real), is_directory) {
-            return refuse(LinkFault::Hidden);
+            return refuse(LinkCause::Hidden);
         }
     }
     match metadata.is_file() {
@@ -157,7 +154,7 @@ pub(super) fn judge(link: &Link, skills: &SkillDirectories) -> Result<Target, (b
         false if is_directory => Ok(Target::Directory(real, metadata)),
         false => Err((
             false,
-            Fault::NotAFile(platform::describe(metadata.file_type())),
+            Cause::NotAFile(platform::describe(metadata.file_type())),
         )),
     }
 }
@@ -168,7 +165,8 @@ fn resolve(location: &Path) -> io::Result<(PathBuf, Metadata)> {
     Ok((real, metadata))
 }
 
-/// A target that holds the link, or any link on the way to it, has no end.
+/// Following a link to a directory that contains it, or contains a link on the way
+/// to it, would never end.
 fn leads_back(link: &Link, target: &Path) -> bool {
     let mut places = link.frame.through.iter().chain([&link.location]);
     places.any(|place| place.starts_with(target))
@@ -187,15 +185,7 @@ fn is_skill(link: &str, target: &Path, is_directory: bool) -> bool {
     is_skill_file(link) && is_skill_file(name)
 }
 
-/// Whether a path ends in `SKILL.md`, in any case.
-fn is_skill_file(path: &str) -> bool {
-    path.rsplit('/')
-        .next()
-        .is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"))
-}
-
-/// Whether a path goes through a directory, or to a file, that the walk would
-/// have left out.
+/// Whether a path goes through a directory, or to a file, that the walk leaves out.
 fn is_barred(path: &Path, is_directory: bool) -> bool {
     let names: Vec<&str> = path.iter().map(|it| it.to_str().unwrap_or(".")).collect();
     let (file, directories) = match names.split_last() {
@@ -203,38 +193,30 @@ fn is_barred(path: &Path, is_directory: bool) -> bool {
         _ => (None, names.as_slice()),
     };
     directories.iter().any(|name| is_never_read(name) || is_hidden(name))
-        // A hidden file is named by a link only to have it read.
+        // Linking to a hidden file has no purpose but to read it.
         || file.is_some_and(|name| is_junk(name) || (is_hidden(name) && !directories.is_empty()))
 }
 
-/// The directories of a root that hold a `SKILL.md`.
+/// The directories of a root that directly contain a `SKILL.md`.
 pub(super) struct SkillDirectories(BTreeSet<String>);
 
-/// Finds them among what was walked so far.
-pub(super) fn skill_directories(entries: &[Entry]) -> SkillDirectories {
-    let files = entries
-        .iter()
-        .filter(|it| !it.is_directory && is_skill_file(&it.path));
-    let directories = files.map(|it| it.path.rsplit_once('/').map_or("", |(dir, _)| dir));
-    SkillDirectories(directories.map(str::to_owned).collect())
-}
-
 impl SkillDirectories {
-    /// Whether a path lies below one of them. For a link named `SKILL.md` its
-    /// own directory does not count: the link makes it one.
-    fn hold(&self, path: &str) -> bool {
-        let mut inside = path;
-        if is_skill_file(inside) {
-            inside = inside.rsplit_once('/').map_or("", |(dir, _)| dir);
-        }
-        loop {
-            let Some((directory, _)) = inside.rsplit_once('/') else {
-                return !inside.is_empty() && self.0.contains("");
-            };
-            if self.0.contains(directory) {
-                return true;
-            }
-            inside = directory;
-        }
+    /// Those among the entries walked so far.
+    pub(super) fn of(entries: &[TreeEntry]) -> Self {
+        let files = entries
+            .iter()
+            .filter(|it| !it.is_directory && is_skill_file(&it.path));
+        Self(files.map(|it| directory(&it.path).to_owned()).collect())
+    }
+
+    /// Whether a path is below one of them. A link named `SKILL.md` makes its own
+    /// directory a skill, so that directory does not count.
+    fn contain(&self, path: &str) -> bool {
+        let inside = if is_skill_file(path) {
+            directory(path)
+        } else {
+            path
+        };
+        !inside.is_empty() && ancestors(inside).any(|it| self.0.contains(it))
     }
 }

@@ -1,13 +1,145 @@
-//! What the operating systems do differently: opening a file without being
-//! led astray, and what a file's metadata says about it.
-
-#[cfg(unix)]
-#[path = "platform/unix.rs"]
-mod imp;
-#[cfg(not(unix))]
-#[path = "platform/other.rs"]
-mod imp;
+//! What operating systems do differently: opening a file without following a
+//! swapped link, and what a file's metadata says. Unix has `O_NOFOLLOW`, inodes and
+//! the executable bit; elsewhere links are judged by their resolved paths alone.
 
 pub(super) use imp::{
     describe, hard_links, is_executable, is_loop, location_of, mode, open, same_file, stamp,
 };
+
+#[cfg(unix)]
+mod imp {
+    use std::fs::{FileType, Metadata, OpenOptions};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+    use std::path::{Path, PathBuf};
+    use std::{fs, fs::File, io};
+
+    /// Opens a file for reading. Refuses a link as the last component, and does
+    /// not block on a pipe that replaced the file.
+    pub(in crate::source) fn open(path: &Path) -> io::Result<File> {
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(path)
+    }
+
+    /// The path of an open file according to the kernel; `None` if it cannot say.
+    pub(in crate::source) fn location_of(file: &File) -> Option<PathBuf> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
+        fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+    }
+
+    /// Whether the error is a cycle of links.
+    pub(in crate::source) fn is_loop(error: &io::Error) -> bool {
+        error.raw_os_error() == Some(libc::ELOOP)
+    }
+
+    /// Whether both describe the same file.
+    pub(in crate::source) fn same_file(a: &Metadata, b: &Metadata) -> bool {
+        (a.dev(), a.ino()) == (b.dev(), b.ino())
+    }
+
+    /// Whether anyone may execute it.
+    pub(in crate::source) fn is_executable(metadata: &Metadata) -> bool {
+        metadata.mode() & 0o111 != 0
+    }
+
+    /// The number of its names.
+    pub(in crate::source) fn hard_links(metadata: &Metadata) -> u64 {
+        metadata.nlink()
+    }
+
+    /// Its type and permissions.
+    pub(in crate::source) fn mode(metadata: &Metadata) -> u32 {
+        metadata.mode()
+    }
+
+    /// Values that change with the content. The change time catches an edit of
+    /// equal size whose modification time was set back.
+    pub(in crate::source) fn stamp(metadata: &Metadata) -> [u64; 6] {
+        [
+            metadata.dev(),
+            metadata.ino(),
+            metadata.mtime().cast_unsigned(),
+            metadata.mtime_nsec().cast_unsigned(),
+            metadata.ctime().cast_unsigned(),
+            metadata.ctime_nsec().cast_unsigned(),
+        ]
+    }
+
+    /// What it is, if neither a file, a directory nor a link.
+    pub(in crate::source) fn describe(kind: FileType) -> &'static str {
+        match () {
+            () if kind.is_fifo() => "a named pipe",
+            () if kind.is_socket() => "a socket",
+            () if kind.is_block_device() || kind.is_char_device() => "a device",
+            () => "not a file",
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod imp {
+    use std::fs::{File, FileType, Metadata, OpenOptions};
+    use std::io;
+    use std::path::{Path, PathBuf};
+    use std::time::UNIX_EPOCH;
+
+    /// Opens a file for reading.
+    pub(in crate::source) fn open(path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).open(path)
+    }
+
+    /// The system cannot tell the path of an open file.
+    pub(in crate::source) fn location_of(_file: &File) -> Option<PathBuf> {
+        None
+    }
+
+    /// The system does not report cycles of links.
+    pub(in crate::source) fn is_loop(_error: &io::Error) -> bool {
+        false
+    }
+
+    /// Whether both describe the same file, as far as size and times tell.
+    pub(in crate::source) fn same_file(a: &Metadata, b: &Metadata) -> bool {
+        a.len() == b.len() && stamp(a) == stamp(b)
+    }
+
+    /// There is no executable bit.
+    pub(in crate::source) fn is_executable(_metadata: &Metadata) -> bool {
+        false
+    }
+
+    /// The system does not count names.
+    pub(in crate::source) fn hard_links(_metadata: &Metadata) -> u64 {
+        1
+    }
+
+    /// Whether it may be written.
+    pub(in crate::source) fn mode(metadata: &Metadata) -> u32 {
+        u32::from(metadata.permissions().readonly())
+    }
+
+    /// Values that change with the content.
+    pub(in crate::source) fn stamp(metadata: &Metadata) -> [u64; 6] {
+        let mut stamp = [0; 6];
+        let times = [metadata.modified(), metadata.created()];
+        for (pair, time) in stamp.chunks_mut(2).zip(times) {
+            let since = time
+                .ok()
+                .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            if let Some(since) = since {
+                pair[0] = since.as_secs();
+                pair[1] = u64::from(since.subsec_nanos());
+            }
+        }
+        stamp
+    }
+
+    /// What it is, if neither a file, a directory nor a link.
+    pub(in crate::source) fn describe(_kind: FileType) -> &'static str {
+        "not a file"
+    }
+}

@@ -1,61 +1,61 @@
-//! The content of one file, read once, from the place that was walked: a file
-//! swapped for a link, a pipe or another place since then is not read.
+//! Reads the content of one file from exactly the path that was walked: a file that
+//! was swapped for a link, a pipe or another file since then is not read.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Entry, Fault, Limits, platform};
+use super::{Cause, Limits, TreeEntry, platform};
 
 /// An editor that saves by renaming looks like a swap for a moment.
 const ATTEMPTS: usize = 3;
 
 /// Reads a file of at most `limits.file_bytes`, if the budget allows.
-pub(super) fn file(entry: &Entry, limits: Limits, budget: u64) -> Result<Arc<[u8]>, Fault> {
+pub(super) fn file(entry: &TreeEntry, limits: Limits, budget: u64) -> Result<Arc<[u8]>, Cause> {
     let limit = limits.file_bytes;
     if entry.size > limit {
-        return Err(Fault::TooLarge(entry.size, limit));
+        return Err(Cause::TooLarge(entry.size, limit));
     }
     if entry.size > budget {
-        return Err(Fault::TooMuch(limits.total_bytes));
+        return Err(Cause::TooMuch(limits.total_bytes));
     }
-    let mut outcome = Err(Fault::Changed);
+    let mut outcome = Err(Cause::Changed);
     for _ in 0..ATTEMPTS {
         outcome = attempt(&entry.real, limit);
-        if !matches!(outcome, Err(Fault::Changed)) {
+        if !matches!(outcome, Err(Cause::Changed)) {
             break;
         }
     }
     outcome
 }
 
-fn attempt(real: &Path, limit: u64) -> Result<Arc<[u8]>, Fault> {
+fn attempt(real: &Path, limit: u64) -> Result<Arc<[u8]>, Cause> {
     let file = match platform::open(real) {
         Ok(file) => file,
-        Err(_) if !is_plain_file(real) => return Err(Fault::Changed),
-        Err(error) => return Err(Fault::unreadable(&error)),
+        Err(_) if !is_plain_file(real) => return Err(Cause::Changed),
+        Err(error) => return Err(Cause::unreadable(&error)),
     };
     if !lies_at(&file, real) {
-        return Err(Fault::Changed);
+        return Err(Cause::Changed);
     }
-    read(&file, limit).map_err(|error| Fault::unreadable(&error))?
+    read(&file, limit).map_err(|error| Cause::unreadable(&error))?
 }
 
-fn read(file: &File, limit: u64) -> io::Result<Result<Arc<[u8]>, Fault>> {
+fn read(file: &File, limit: u64) -> io::Result<Result<Arc<[u8]>, Cause>> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Ok(Err(Fault::Changed));
+        return Ok(Err(Cause::Changed));
     }
     let size = metadata.len();
     if size > limit {
-        return Ok(Err(Fault::TooLarge(size, limit)));
+        return Ok(Err(Cause::TooLarge(size, limit)));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    // It may grow while it is read; one byte more than allowed tells.
+    // The file may grow while it is read: one byte over the limit reveals that.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Ok(Err(Fault::TooLarge(bytes.len() as u64, limit)));
+        return Ok(Err(Cause::TooLarge(bytes.len() as u64, limit)));
     }
     Ok(Ok(bytes.into()))
 }
@@ -64,10 +64,9 @@ fn is_plain_file(real: &Path) -> bool {
     fs::symlink_metadata(real).is_ok_and(|it| it.is_file())
 }
 
-/// Whether an open file is the one that lies at `real`. Linux says where an
-/// open file lies, which no swap of a directory can bend. Elsewhere the path is
-/// resolved again and compared, which a swap at the right moment twice over
-/// could escape.
+/// Whether an open file is the one at `real`. Linux reports the path of an open
+/// file, which no swap of a directory can fake. Elsewhere the path is resolved
+/// again and compared; two swaps at the right moments could defeat that.
 fn lies_at(file: &File, real: &Path) -> bool {
     if let Some(location) = platform::location_of(file) {
         return location == real;

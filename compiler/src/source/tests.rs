@@ -13,6 +13,7 @@ use std::thread;
 
 use tempfile::TempDir;
 
+use super::read_error::LinkCause;
 use super::*;
 use crate::Root;
 
@@ -36,19 +37,19 @@ impl Disk {
     }
 
     fn file(&self, path: &str, text: &str) -> &Self {
-        self.dir(crate::dialect::directory(path));
+        self.dir(crate::paths::directory(path));
         fs::write(self.path(path), text).expect("a file");
         self
     }
 
     fn link(&self, path: &str, target: &str) -> &Self {
-        self.dir(crate::dialect::directory(path));
+        self.dir(crate::paths::directory(path));
         symlink(target, self.path(path)).expect("a link");
         self
     }
 
     fn fifo(&self, path: &str) -> &Self {
-        self.dir(crate::dialect::directory(path));
+        self.dir(crate::paths::directory(path));
         let made = Command::new("mkfifo")
             .arg(self.path(path))
             .status()
@@ -78,11 +79,11 @@ fn paths(tree: &Tree) -> Vec<&str> {
         .collect()
 }
 
-fn troubles(tree: &Tree) -> Vec<(&str, &Fault)> {
+fn read_errors(tree: &Tree) -> Vec<(&str, &Cause)> {
     tree.roots[0]
-        .troubles
+        .read_errors
         .iter()
-        .map(|it| (it.path.as_str(), &it.fault))
+        .map(|it| (it.path.as_str(), &it.cause))
         .collect()
 }
 
@@ -130,19 +131,19 @@ fn entries_are_sorted_whatever_order_they_came_in() {
         ["a/y"]
     );
     assert_eq!(root.below("nothing").count(), 0);
-    assert!(root.directory("a") && !root.directory("a.md") && root.has(""));
+    assert!(root.has_directory("a") && !root.has_directory("a.md") && root.has(""));
 }
 
 /// What becomes of a link: the paths it brings, or why it is not followed.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Followed(&'static [&'static str]),
-    Refused(LinkFault),
+    Refused(LinkCause),
 }
 
 #[test]
 fn links_lead_only_where_the_policy_lets_them() {
-    use LinkFault::{Broken, Cycle, Escapes, Hidden};
+    use LinkCause::{Broken, Cycle, Escapes, Hidden};
     use Outcome::{Followed, Refused};
 
     // link, what is written in it, what becomes of it
@@ -254,15 +255,15 @@ fn links_lead_only_where_the_policy_lets_them() {
             .into_iter()
             .filter(|path| path.starts_with(link))
             .collect();
-        let fault = troubles(&tree)
+        let cause = read_errors(&tree)
             .into_iter()
             .find(|(path, _)| *path == link)
             .map(|it| it.1);
-        match (&expected, fault) {
+        match (&expected, cause) {
             (Followed(paths), None) => assert_eq!(&brought, paths, "{link} -> {target}"),
-            (Refused(expected), Some(Fault::Link(written, fault))) => {
+            (Refused(expected), Some(Cause::Link(written, cause))) => {
                 assert_eq!(
-                    (fault, written),
+                    (cause, written),
                     (expected, &PathBuf::from(target)),
                     "{link} -> {target}"
                 );
@@ -273,8 +274,8 @@ fn links_lead_only_where_the_policy_lets_them() {
                         .all(|it| before.iter().any(|old| old == it) || link.starts_with(it))
                 );
             }
-            (expected, fault) => {
-                panic!("{link} -> {target}: {expected:?} was expected, found {fault:?}")
+            (expected, cause) => {
+                panic!("{link} -> {target}: {expected:?} was expected, found {cause:?}")
             }
         }
         // What a skill could be made of: no dot folders, and no file of `two`,
@@ -329,8 +330,8 @@ fn links_in_a_linked_skill_stay_in_it() {
             "skill/real.txt"
         ]
     );
-    let leak = Fault::Link("../other/secret.txt".into(), LinkFault::Escapes);
-    assert_eq!(troubles(&tree), [("skill/leak.txt", &leak)]);
+    let leak = Cause::Link("../other/secret.txt".into(), LinkCause::Escapes);
+    assert_eq!(read_errors(&tree), [("skill/leak.txt", &leak)]);
 }
 
 #[test]
@@ -342,14 +343,14 @@ fn circles_of_links_end() {
         .link("r/y", "x");
     let tree = disk.walk("r");
     assert_eq!(paths(&tree), ["a", "a/to-b", "b", "b/to-a"]);
-    let cycle = |target: &str| Fault::Link(target.into(), LinkFault::Cycle);
+    let cycle = |target: &str| Cause::Link(target.into(), LinkCause::Cycle);
     let (to_a, to_b) = (cycle("../a"), cycle("../b"));
     assert_eq!(
-        troubles(&tree)[..2],
+        read_errors(&tree)[..2],
         [("a/to-b/to-a", &to_a), ("b/to-a/to-b", &to_b)]
     );
     let (x, y) = (cycle("y"), cycle("x"));
-    assert_eq!(troubles(&tree)[2..], [("x", &x), ("y", &y)]);
+    assert_eq!(read_errors(&tree)[2..], [("x", &x), ("y", &y)]);
 }
 
 #[test]
@@ -369,9 +370,9 @@ fn links_that_double_the_tree_end_at_the_limit() {
     let tree = walk(&disk.roots("r"), limits);
     assert!(tree.roots[0].entries.len() <= 500);
     assert!(
-        troubles(&tree)
+        read_errors(&tree)
             .iter()
-            .any(|(_, fault)| **fault == Fault::TooMany(500))
+            .any(|(_, cause)| **cause == Cause::TooMany(500))
     );
     assert_eq!(paths(&tree), paths(&walk(&disk.roots("r"), limits)));
 }
@@ -387,12 +388,12 @@ fn pipes_sockets_and_devices_are_never_opened() {
     let mut tree = disk.walk("r");
     assert_eq!(paths(&tree), ["pipe", "s"]);
     assert!(matches!(
-        troubles(&tree)[..],
+        read_errors(&tree)[..],
         [
-            ("alias", Fault::NotAFile("a named pipe")),
-            ("null", Fault::Link(_, LinkFault::Escapes)),
-            ("pipe/SKILL.md", Fault::NotAFile("a named pipe")),
-            ("s/socket", Fault::NotAFile("a socket")),
+            ("alias", Cause::NotAFile("a named pipe")),
+            ("null", Cause::Link(_, LinkCause::Escapes)),
+            ("pipe/SKILL.md", Cause::NotAFile("a named pipe")),
+            ("s/socket", Cause::NotAFile("a socket")),
         ]
     ));
     let wanted = files(&tree);
@@ -428,7 +429,11 @@ fn what_took_a_files_place_is_not_read() {
         let wanted = files(&tree);
         tree.read(wanted, u64::MAX);
         assert_eq!(content(&tree), "", "{what}");
-        assert_eq!(troubles(&tree), [("a/file.txt", &Fault::Changed)], "{what}");
+        assert_eq!(
+            read_errors(&tree),
+            [("a/file.txt", &Cause::Changed)],
+            "{what}"
+        );
     }
 }
 
@@ -497,11 +502,11 @@ fn names_that_cannot_be_keys_are_refused_and_shown_escaped() {
     .expect("a file");
     let tree = disk.walk("r");
     assert_eq!(paths(&tree), [""; 0]);
-    let found = troubles(&tree);
+    let found = read_errors(&tree);
     assert_eq!(found.len(), 5, "{found:?}");
     for (_, shown, why) in names {
         let said =
-            |(path, fault): &&(&str, &Fault)| *path == shown && fault.to_string().contains(why);
+            |(path, cause): &&(&str, &Cause)| *path == shown && cause.explain().1.contains(why);
         assert!(found.iter().any(|it| said(&it)), "{shown}: {found:?}");
     }
     assert!(found.iter().any(|(path, _)| *path == "dir\\xff"));
@@ -526,12 +531,12 @@ fn directories_deeper_than_the_limit_are_not_entered() {
     };
     let tree = walk(&disk.roots("r"), limits);
     assert_eq!(paths(&tree), ["1", "1/2", "1/2/3", "1/2/3/4", "1/2/3/file"]);
-    assert_eq!(troubles(&tree), [("1/2/3/4", &Fault::TooDeep(4))]);
+    assert_eq!(read_errors(&tree), [("1/2/3/4", &Cause::TooDeep(4))]);
 
     disk.dir(&format!("deep{}", "/d".repeat(1_000)));
     let tree = disk.walk("deep");
     assert_eq!(tree.roots[0].entries.len(), Limits::default().depth);
-    assert_eq!(tree.roots[0].troubles.len(), 1);
+    assert_eq!(tree.roots[0].read_errors.len(), 1);
 }
 
 #[test]
@@ -549,8 +554,8 @@ fn a_root_with_too_much_in_it_is_refused_whole() {
             },
         );
         assert_eq!(tree.roots[0].entries.len(), kept, "{entries}");
-        let fault = (kept == 0).then_some(Fault::TooMany(entries));
-        assert_eq!(tree.roots[0].fault(), fault.as_ref(), "{entries}");
+        let cause = (kept == 0).then_some(Cause::TooMany(entries));
+        assert_eq!(tree.roots[0].cause(), cause.as_ref(), "{entries}");
     }
 }
 
@@ -574,11 +579,11 @@ fn files_are_read_up_to_their_limits_and_sparse_ones_not_at_all() {
     tree.read(wanted, u64::MAX);
     assert_eq!(content(&tree), "12345");
     assert_eq!(
-        troubles(&tree),
+        read_errors(&tree),
         [
-            ("b", &Fault::TooLarge(6, 5)),
-            ("c", &Fault::TooMuch(7)),
-            ("sparse", &Fault::TooLarge(10 << 30, 5)),
+            ("b", &Cause::TooLarge(6, 5)),
+            ("c", &Cause::TooMuch(7)),
+            ("sparse", &Cause::TooLarge(10 << 30, 5)),
         ]
     );
 }
@@ -591,9 +596,9 @@ fn directories_of_certain_names_are_never_entered() {
         .file("r/ok/.DS_Store", "x");
     let tree = disk.walk("r");
     assert_eq!(paths(&tree), ["ok"]);
-    let (without, with) = (Fault::Ignored(false), Fault::Ignored(true));
+    let (without, with) = (Cause::Ignored(false), Cause::Ignored(true));
     assert_eq!(
-        troubles(&tree),
+        read_errors(&tree),
         [("node_modules", &without), ("target", &with)]
     );
 }
@@ -614,19 +619,19 @@ fn what_may_not_be_read_is_named_and_the_rest_is_kept() {
     let wanted = files(&tree);
     tree.read(wanted, u64::MAX);
     assert_eq!(content(&tree), "g");
-    let found = troubles(&tree);
+    let found = read_errors(&tree);
     assert!(
         matches!(
             found[..],
             [
-                ("locked", Fault::Unreadable(_)),
-                ("half/file", Fault::Unreadable(_))
+                ("locked", Cause::Unreadable(_)),
+                ("half/file", Cause::Unreadable(_))
             ]
         ),
         "{found:?}"
     );
     assert!(
-        found[0].1.to_string().contains("ermission denied"),
+        found[0].1.explain().1.contains("ermission denied"),
         "{found:?}"
     );
     fs::set_permissions(disk.path("r/locked"), Permissions::from_mode(0o755)).expect("chmod");
@@ -636,10 +641,10 @@ fn what_may_not_be_read_is_named_and_the_rest_is_kept() {
 fn a_root_that_is_missing_or_a_file_says_so() {
     let disk = Disk::new();
     disk.file("file", "x");
-    assert_eq!(disk.walk("nowhere").roots[0].fault(), Some(&Fault::Missing));
+    assert_eq!(disk.walk("nowhere").roots[0].cause(), Some(&Cause::Missing));
     assert!(matches!(
-        disk.walk("file").roots[0].fault(),
-        Some(Fault::Unreadable(_))
+        disk.walk("file").roots[0].cause(),
+        Some(Cause::Unreadable(_))
     ));
 }
 
@@ -648,7 +653,7 @@ fn paths_are_shown_as_the_user_would_type_them() {
     let root = |dir: &str| TreeRoot {
         dir: dir.into(),
         entries: Vec::new(),
-        troubles: Vec::new(),
+        read_errors: Vec::new(),
     };
     let cases = [
         (".", "a/b", "a/b"),

@@ -1,4 +1,4 @@
-//! One root: every name below it, with size and times. Links are collected
+//! Walks one root: every name below it, with size and times. Links are collected
 //! first and followed afterwards, in order, as far as `links` allows.
 
 use std::fs::{self, Metadata};
@@ -10,35 +10,35 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::ignore::{is_junk, is_never_read};
 use super::links::{Frame, Link, Target};
-use super::{Entry, Fault, Limits, Trouble, links, platform};
+use super::{Cause, Limits, ReadError, TreeEntry, links, platform};
 
 /// Walks a root whose real path is given. Neither result is sorted.
-pub(super) fn root(real: &Path, limits: Limits) -> (Vec<Entry>, Vec<Trouble>) {
+pub(super) fn root(real: &Path, limits: Limits) -> (Vec<TreeEntry>, Vec<ReadError>) {
     let mut walker = Walker {
         limits,
         seen: 0,
         entries: Vec::new(),
-        troubles: Vec::new(),
+        read_errors: Vec::new(),
         links: Vec::new(),
     };
     let frame = Arc::new(Frame::root(real));
     if walker.directory("", real, &frame).is_err() {
-        // Which entries were seen before the limit depends on the disk's order,
-        // so none is kept: the same tree gives the same result.
-        let fault = Fault::TooMany(limits.entries);
-        return (Vec::new(), vec![Trouble::directory(String::new(), fault)]);
+        // Which entries come before the limit depends on the disk's order, so none
+        // is kept: the same tree gives the same result.
+        let cause = Cause::TooMany(limits.entries);
+        return (Vec::new(), vec![ReadError::new(String::new(), true, cause)]);
     }
     walker.follow_links();
-    (walker.entries, walker.troubles)
+    (walker.entries, walker.read_errors)
 }
 
 struct Walker {
     limits: Limits,
     /// Names seen so far, kept or not.
     seen: usize,
-    entries: Vec<Entry>,
-    troubles: Vec<Trouble>,
-    /// Links of the directories walked last, not judged yet.
+    entries: Vec<TreeEntry>,
+    read_errors: Vec<ReadError>,
+    /// Links of the directories walked last, not followed yet.
     links: Vec<Link>,
 }
 
@@ -46,7 +46,7 @@ struct Walker {
 struct TooMany;
 
 impl Walker {
-    /// Collects what lies below `real`, which has the path `prefix` in the tree.
+    /// Collects what is below `real`, which has the path `prefix` in the tree.
     fn directory(&mut self, prefix: &str, real: &Path, frame: &Arc<Frame>) -> Result<(), TooMany> {
         let level = if prefix.is_empty() {
             0
@@ -80,7 +80,7 @@ impl Walker {
         Ok(())
     }
 
-    /// Keeps one entry; says whether a directory is to be entered.
+    /// Keeps one entry. Returns whether to enter it, if it is a directory.
     fn entry(
         &mut self,
         prefix: &str,
@@ -93,7 +93,7 @@ impl Walker {
         let path = match tree_path(prefix, base, entry.path()) {
             Ok(path) => path,
             Err((shown, why)) => {
-                self.trouble(shown, kind.is_dir(), Fault::Name(why));
+                self.read_error(shown, kind.is_dir(), Cause::Name(why));
                 return false;
             }
         };
@@ -118,7 +118,7 @@ impl Walker {
                 fs::symlink_metadata(entry.path()),
             );
         } else {
-            self.trouble(path, false, Fault::NotAFile(platform::describe(kind)));
+            self.read_error(path, false, Cause::NotAFile(platform::describe(kind)));
         }
         false
     }
@@ -127,12 +127,12 @@ impl Walker {
         let name = entry.file_name().to_str().unwrap_or_default();
         if is_never_read(name) {
             let holds_skill = entry.path().join("SKILL.md").is_file();
-            self.trouble(path, true, Fault::Ignored(holds_skill));
+            self.read_error(path, true, Cause::Ignored(holds_skill));
             return false;
         }
         let real = entry.path().to_owned();
         if deepest {
-            self.trouble(path.clone(), true, Fault::TooDeep(self.limits.depth));
+            self.read_error(path.clone(), true, Cause::TooDeep(self.limits.depth));
         }
         self.keep(
             path,
@@ -146,18 +146,15 @@ impl Walker {
     fn keep(&mut self, path: String, real: PathBuf, by_link: bool, metadata: io::Result<Metadata>) {
         match metadata {
             Ok(metadata) => self.entries.push(new_entry(path, real, by_link, &metadata)),
-            // Deleted since its directory was listed: as if it had never been there.
+            // Deleted since its directory was listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.trouble(path, false, Fault::unreadable(&error)),
+            Err(error) => self.read_error(path, false, Cause::unreadable(&error)),
         }
     }
 
-    fn trouble(&mut self, path: String, is_directory: bool, fault: Fault) {
-        self.troubles.push(Trouble {
-            path,
-            is_directory,
-            fault,
-        });
+    fn read_error(&mut self, path: String, is_directory: bool, cause: Cause) {
+        self.read_errors
+            .push(ReadError::new(path, is_directory, cause));
     }
 
     fn unreadable(&mut self, prefix: &str, base: &Path, error: &walkdir::Error) {
@@ -167,11 +164,11 @@ impl Walker {
         }
         let path = tree_path(prefix, base, error.path().unwrap_or(base));
         let path = path.unwrap_or_else(|(shown, _)| shown);
-        self.trouble(path, true, Fault::unreadable(io));
+        self.read_error(path, true, Cause::unreadable(io));
     }
 
-    /// Follows links until no new ones turn up. They are taken in order of
-    /// their paths, so that what a link reaches does not depend on the disk.
+    /// Follows links until no new ones appear, in the order of their paths, so that
+    /// the result does not depend on the disk.
     fn follow_links(&mut self) {
         loop {
             let mut round = std::mem::take(&mut self.links);
@@ -179,7 +176,7 @@ impl Walker {
                 return;
             }
             round.sort_by(|a, b| a.path.cmp(&b.path));
-            let skills = links::skill_directories(&self.entries);
+            let skills = links::SkillDirectories::of(&self.entries);
             for link in round {
                 self.follow(link, &skills);
             }
@@ -195,7 +192,7 @@ impl Walker {
             Ok(Target::Directory(real, metadata)) => {
                 let level = link.path.split('/').count();
                 if level >= self.limits.depth {
-                    return self.trouble(link.path, true, Fault::TooDeep(self.limits.depth));
+                    return self.read_error(link.path, true, Cause::TooDeep(self.limits.depth));
                 }
                 let (entries, links) = (self.entries.len(), self.links.len());
                 let inner = Arc::new(frame.inner(&link, &real));
@@ -204,16 +201,16 @@ impl Walker {
                 if self.directory(&link.path, &real, &inner).is_err() {
                     self.entries.truncate(entries);
                     self.links.truncate(links);
-                    self.trouble(link.path, true, Fault::TooMany(self.limits.entries));
+                    self.read_error(link.path, true, Cause::TooMany(self.limits.entries));
                 }
             }
-            Err((is_directory, fault)) => self.trouble(link.path, is_directory, fault),
+            Err((is_directory, cause)) => self.read_error(link.path, is_directory, cause),
         }
     }
 }
 
-fn new_entry(path: String, real: PathBuf, by_link: bool, metadata: &Metadata) -> Entry {
-    Entry {
+fn new_entry(path: String, real: PathBuf, by_link: bool, metadata: &Metadata) -> TreeEntry {
+    TreeEntry {
         path,
         real,
         by_link,
@@ -227,12 +224,12 @@ fn new_entry(path: String, real: PathBuf, by_link: bool, metadata: &Metadata) ->
     }
 }
 
-/// The path in the tree of something that was found below `base`. A name that
-/// cannot be a key of a bundle gives a form of it that can be shown, and why.
+/// The path in the tree of something found below `base`. If a name cannot be a key
+/// of a bundle, the error is a printable form of the path and the reason.
 fn tree_path(prefix: &str, base: &Path, found: &Path) -> Result<String, (String, &'static str)> {
     let below = found.strip_prefix(base).unwrap_or(found);
     let mut path = prefix.to_owned();
-    let mut fault = None;
+    let mut cause = None;
     for name in below {
         if !path.is_empty() {
             path.push('/');
@@ -242,9 +239,9 @@ fn tree_path(prefix: &str, base: &Path, found: &Path) -> Result<String, (String,
                 path.push_str(name);
             }
             Some(name) => {
-                let backslash = "the name has a backslash, which other systems read as a separator";
-                let control = "the name has a control character";
-                fault = Some(if name.contains('\\') {
+                let backslash = "its name has a backslash, a separator on Windows";
+                let control = "its name has a control character";
+                cause = Some(if name.contains('\\') {
                     backslash
                 } else {
                     control
@@ -252,18 +249,18 @@ fn tree_path(prefix: &str, base: &Path, found: &Path) -> Result<String, (String,
                 path.push_str(&escaped(name.as_bytes()));
             }
             None => {
-                fault = Some("the name is not UTF-8");
+                cause = Some("its name is not UTF-8");
                 path.push_str(&escaped(name.as_encoded_bytes()));
             }
         }
     }
-    match fault {
+    match cause {
         None => Ok(path),
         Some(why) => Err((path, why)),
     }
 }
 
-/// Bytes as text: what is no character that can be shown is escaped.
+/// Bytes as text, with invalid UTF-8 and control characters escaped.
 fn escaped(bytes: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in bytes.utf8_chunks() {

@@ -26,7 +26,7 @@ fn evaluated(tree: &Tree) -> Evaluation {
     evaluate(&tree.roots(&["s"]), &compiled, &bundle).expect("the bundle is whole")
 }
 
-/// `line severity code` of every finding.
+/// `line severity code` of every diagnostic.
 fn findings(evaluation: &Evaluation) -> Vec<String> {
     let findings = evaluation.report.diagnostics().iter();
     let line = |line: Option<usize>| line.map_or_else(|| "-".to_owned(), |it| it.to_string());
@@ -34,7 +34,12 @@ fn findings(evaluation: &Evaluation) -> Vec<String> {
         .map(|it| {
             format!(
                 "{} {} {}",
-                line(it.span.map(|at| at.line)),
+                line(
+                    evaluation
+                        .report
+                        .locate(&it.file, it.span)
+                        .map(|at| at.line)
+                ),
                 it.severity,
                 it.code
             )

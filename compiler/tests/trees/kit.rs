@@ -1,4 +1,4 @@
-//! Makes trees in temporary folders and shows what came of them.
+//! Makes trees in temporary folders and compiles them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Tree {
         compile(&self.roots(dirs), &Options::default()).expect("the roots can be read")
     }
 
-    /// The findings as `severity code file`.
+    /// The diagnostics as `severity code file`.
     pub(crate) fn findings(&self, compiled: &Compiled) -> Vec<String> {
         let base = format!("{}/", self.0.path().display());
         let show = |it: &Diagnostic| {
@@ -67,7 +67,7 @@ impl Tree {
         compiled.report.diagnostics().iter().map(show).collect()
     }
 
-    /// Paths of the skills in order, and findings as `severity code file`.
+    /// Paths of the skills in order, and diagnostics as `severity code file`.
     pub(crate) fn outcome(&self, dirs: &[&str]) -> (Vec<String>, Vec<String>) {
         let compiled = self.compile(dirs);
         (paths(&compiled), self.findings(&compiled))
@@ -93,14 +93,7 @@ pub(crate) fn paths(compiled: &Compiled) -> Vec<String> {
         .collect()
 }
 
-/// The files of a skill.
-pub(crate) fn files<'a>(compiled: &'a Compiled, path: &str) -> Vec<&'a str> {
-    let skill = compiled.set.skills.iter().find(|it| it.path == path);
-    let skill = skill.unwrap_or_else(|| panic!("`{path}` is served"));
-    skill.files.iter().map(|it| it.path.as_str()).collect()
-}
-
-/// Says that a test does not run here.
+/// Prints that a test cannot run here.
 #[expect(clippy::print_stdout, reason = "a test that does not run says so")]
 pub(crate) fn skipped(why: &str) {
     println!("skipped: {why}");

@@ -1,14 +1,12 @@
-//! Trees on disk, compiled: what is served, what is said, what stays equal.
-//! `kit.rs` makes them; every other file is a subject.
+//! Trees on disk that a Markdown case in `tests/cases` cannot describe: attacks,
+//! properties, recompiling, evaluation, limits, real skills. `kit.rs` makes the trees.
 
 mod attacks;
 mod corpus;
 mod determinism;
-mod discovery;
 mod evaluation;
-mod files;
 mod kit;
-mod names;
-mod pages;
+mod limits;
 mod published;
 mod refresh;
+mod roots;

@@ -33,6 +33,9 @@ pub(super) fn check(test: &Test) -> Result<Vec<Edit>, String> {
             test.title
         ));
     }
+    if let Some(wordy) = wordy(&compiled) {
+        return Err(format!("{}\nnot one short line: {wordy}\n", test.title));
+    }
     let bundle = open(&bytes);
     let catalog = bundle.catalog().expect("a fresh bundle has a catalog");
     let here = format!("{}/", project.dir().display());
@@ -52,6 +55,21 @@ pub(super) fn check(test: &Test) -> Result<Vec<Edit>, String> {
         .into_iter()
         .map(|(lines, _, new)| (lines, new))
         .collect())
+}
+
+/// A message of more than 80 characters, not counting names and values in backticks,
+/// or a message or help with more than one semicolon.
+fn wordy(compiled: &Compiled) -> Option<String> {
+    let own = |text: &str| text.split('`').step_by(2).collect::<String>();
+    let mut found = compiled.report.diagnostics().iter();
+    let wordy = found.find(|it| {
+        let (message, help) = (
+            own(&it.message),
+            own(it.help.as_deref().unwrap_or_default()),
+        );
+        message.chars().count() > 80 || [message, help].iter().any(|it| it.matches(';').count() > 1)
+    });
+    wordy.map(|it| format!("{}; {}", it.message, it.help.as_deref().unwrap_or_default()))
 }
 
 /// What came of it, in the words of the fence, with the facts that it asks for.
@@ -92,9 +110,10 @@ fn outcome(
     }
     for it in compiled.report.diagnostics() {
         let file = it.file.strip_prefix(here).unwrap_or(&it.file);
-        let place = it
-            .span
-            .map(|s| format!(":{}:{}", s.line, s.column))
+        let place = compiled
+            .report
+            .locate(&it.file, it.span)
+            .map(|at| format!(":{}:{}", at.line, at.column))
             .unwrap_or_default();
         let _ = writeln!(out, "{} {file}{place} {}", it.severity, it.code);
     }

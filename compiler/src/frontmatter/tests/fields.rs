@@ -1,6 +1,6 @@
 //! What the typed questions answer, and what they say about it.
 
-use super::{fenced, name, read};
+use super::{fenced, names, read};
 
 #[test]
 fn text_keeps_what_was_written() {
@@ -43,7 +43,8 @@ fn text_keeps_what_was_written() {
         ("C#", Some("C#"), &[]),
         ("!!str 12", Some("12"), &[]),
     ] {
-        let (document, found) = read(&fenced(&format!("v: {written}\n")));
+        let file = fenced(&format!("v: {written}\n"));
+        let (document, found) = read(&file);
         let document = document.unwrap_or_else(|| panic!("{written:?} is lost: {found:?}"));
         assert_eq!(found, &[] as &[&str], "{written:?}");
         let mut out = Vec::new();
@@ -52,16 +53,12 @@ fn text_keeps_what_was_written() {
             text,
             "{written:?}"
         );
-        assert_eq!(
-            out.iter().map(name).collect::<Vec<_>>(),
-            findings,
-            "{written:?}"
-        );
+        assert_eq!(names(&file, &out), findings, "{written:?}");
     }
 }
 
 #[test]
-fn booleans_numbers_and_lists_say_what_they_wanted() {
+fn booleans_numbers_and_lists_report_what_they_expected() {
     let yaml = "yes1: true\nyes2: 'True'\nno1: off\nno2: 0\nbad: maybe\nint: 12\nneg: -1.5\nquoted: \"3\"\n\
                 inf: .inf\nlist: [a, 2, on]\nblock:\n- x\none: a, b\nempty:\n";
     let (document, _) = read(&fenced(yaml));
@@ -100,7 +97,7 @@ fn booleans_numbers_and_lists_say_what_they_wanted() {
     ] {
         assert_eq!(fields.list(key, &mut out), expected, "{key}");
     }
-    let found: Vec<_> = out.iter().map(name).collect();
+    let found = names(&fenced(yaml), &out);
     assert_eq!(
         found,
         [
@@ -136,7 +133,8 @@ fn tools_are_one_list_in_every_shape() {
             &["tool-list-shape 3:3"],
         ),
     ] {
-        let (document, found) = read(&fenced(&format!("v: {written}\n")));
+        let file = fenced(&format!("v: {written}\n"));
+        let (document, found) = read(&file);
         assert_eq!(found, &[] as &[&str], "{written:?}");
         let mut out = Vec::new();
         let document = document.unwrap();
@@ -145,11 +143,7 @@ fn tools_are_one_list_in_every_shape() {
             tools,
             "{written:?}"
         );
-        assert_eq!(
-            out.iter().map(name).collect::<Vec<_>>(),
-            findings,
-            "{written:?}"
-        );
+        assert_eq!(names(&file, &out), findings, "{written:?}");
     }
 }
 

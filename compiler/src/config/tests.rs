@@ -1,0 +1,247 @@
+//! Key by key: what content may do, and what it may not.
+
+use super::*;
+use crate::report::Location;
+use crate::testing::{self, Row};
+
+#[test]
+fn the_documented_settings_are_those_of_the_table() {
+    let rows: Vec<Row> = SETTINGS.iter().map(row).collect();
+    let header = ["key", "default", "content may", "meaning"];
+    let file = "tree-dialect/references/keys.md";
+    testing::check(file, "## config.yaml", &header, &rows);
+}
+
+fn row(setting: &Setting) -> Row {
+    let mut defaults = Settings::default();
+    let it = &mut defaults;
+    let (default, may) = match &setting.kind {
+        Kind::Fraction(slot) => (slot(it).to_string(), "tune"),
+        Kind::Positive(_) => ("by the number of skills".to_owned(), "tune"),
+        Kind::Profile(slot) => (slot(it).as_str().to_owned(), "tune"),
+        Kind::Count(slot) => (slot(it).to_string(), "tune"),
+        Kind::Lower(slot) => (slot(it).to_string(), "lower"),
+        Kind::LowerBytes(slot) => (slot(it).to_string(), "lower"),
+        Kind::Switch(slot) => (slot(it).to_string(), "turn off"),
+        Kind::Subset(slot) => (slot(it).join(" "), "narrow"),
+        Kind::Operator(_) => ("set by the operator".to_owned(), "nothing"),
+    };
+    let name = format!("`{}.{}`", setting.section, setting.key);
+    vec![name, default, may.to_owned(), setting.meaning.to_owned()]
+}
+
+#[test]
+fn another_programs_file_is_not_ours() {
+    for (text, ours) in [
+        ("matching:\n", true),
+        ("a: 1\nscripts : {}", true),
+        ("{\"assets\": {}}", true),
+        ("matching: [", true),
+        ("\u{feff}refresh:", true),
+        ("", false),
+        ("title: x\nparams:\n  assets: y\n", false),
+        ("matchings: 1", false),
+        ("# matching: 1", false),
+        ("baseURL: /", false),
+    ] {
+        assert_eq!(is_ours(text.as_bytes()), ours, "{text:?}");
+    }
+}
+
+fn read(yaml: &str) -> (Settings, Vec<String>) {
+    let (settings, found) = parse("config.yaml", yaml.as_bytes());
+    let name = |it: &Diagnostic| {
+        let at = it.span.map(|span| Location::of(yaml.as_bytes(), span));
+        let at = at.map_or(String::new(), |at| format!(" {}:{}", at.line, at.column));
+        format!("{}{at}", it.code)
+    };
+    (settings, found.iter().map(name).collect())
+}
+
+/// The example of spec 3 §11.2, in other order and spacing.
+const EXAMPLE: &str = "\
+assets:
+  inline_text_max_bytes: 10240
+  max_size_bytes: 1048576
+matching: {min_score: 0.2, max_results: 3, ambiguity_threshold: 0.1}
+scripts:
+  enabled: true
+  timeout_seconds: 60
+  max_output_bytes: 1048576
+  allowed_extensions: [.sh, .ts, .js, .py]
+  runners: {\".py\": python3, \".sh\": \"bash\", \".ts\": \"npx tsx\", \".js\": \"node\"}
+refresh:
+  enabled: true
+  interval_minutes: 15
+analytics:
+  enabled: false
+  endpoint: \"\"
+";
+
+#[test]
+fn spelling_out_the_defaults_reports_nothing() {
+    for yaml in [EXAMPLE, "", "# nothing\n", "matching:\nscripts: ~\n"] {
+        assert_eq!(read(yaml), (Settings::default(), Vec::new()), "{yaml}");
+    }
+}
+
+#[test]
+fn content_can_tune_and_narrow() {
+    let yaml = "\
+matching:
+  min_score: 0
+  max_results: 9
+  ambiguity_threshold: 1.0
+  min_confidence: 2.5
+  min_margin: 0.3
+  profile: calibrated
+refresh:
+  enabled: off
+  interval_minutes: 1
+scripts:
+  enabled: false
+  timeout_seconds: 5
+  max_output_bytes: 0
+  allowed_extensions: [.py]
+assets:
+  max_size_bytes: 1000
+  inline_text_max_bytes: 10
+";
+    let (settings, found) = read(yaml);
+    assert_eq!(found, ["not-a-boolean 9:12"]);
+    assert_eq!(
+        settings,
+        Settings {
+            min_score: 0.0,
+            max_results: 9,
+            ambiguity_threshold: 1.0,
+            min_confidence: Some(2.5),
+            min_margin: 0.3,
+            profile: Profile::Calibrated,
+            refresh_enabled: false,
+            refresh_interval_minutes: 1,
+            scripts_enabled: false,
+            script_timeout_seconds: 5,
+            script_max_output_bytes: 0,
+            script_extensions: vec![".py".to_owned()],
+            asset_max_bytes: 1000,
+            asset_inline_max_bytes: 10,
+        }
+    );
+}
+
+#[test]
+fn content_cannot_widen() {
+    for (yaml, finding) in [
+        (
+            "scripts:\n  timeout_seconds: 61\n",
+            "config-needs-operator 2:3",
+        ),
+        (
+            "scripts:\n  max_output_bytes: 1048577\n",
+            "config-needs-operator 2:3",
+        ),
+        (
+            "scripts:\n  allowed_extensions: [.sh, .ts, .js, .py, .rb]\n",
+            "config-needs-operator 2:3",
+        ),
+        (
+            "scripts:\n  runners: {\".sh\": \"sh -c\"}\n",
+            "config-needs-operator 2:3",
+        ),
+        ("scripts:\n  runners: curl\n", "config-needs-operator 2:3"),
+        (
+            "assets:\n  max_size_bytes: 9000000000\n",
+            "config-needs-operator 2:3",
+        ),
+        (
+            "assets:\n  inline_text_max_bytes: 20000\n",
+            "config-needs-operator 2:3",
+        ),
+        ("analytics:\n  enabled: true\n", "config-needs-operator 2:3"),
+        (
+            "analytics: {endpoint: \"http://127.0.0.1:9\"}\n",
+            "config-needs-operator 1:13",
+        ),
+    ] {
+        assert_eq!(
+            read(yaml),
+            (Settings::default(), vec![finding.to_owned()]),
+            "{yaml}"
+        );
+    }
+}
+
+#[test]
+fn invalid_values_keep_the_default() {
+    for (yaml, finding) in [
+        ("matching:\n  min_score: 1.5\n", "config-invalid-value 2:14"),
+        (
+            "matching:\n  min_score: -0.1\n",
+            "config-invalid-value 2:14",
+        ),
+        ("matching:\n  min_score: high\n", "not-a-number 2:14"),
+        ("matching:\n  min_score: .nan\n", "not-a-number 2:14"),
+        ("matching:\n  max_results: 0\n", "config-invalid-value 2:16"),
+        (
+            "matching:\n  max_results: 2.5\n",
+            "config-invalid-value 2:16",
+        ),
+        (
+            "matching:\n  max_results: 5000000000\n",
+            "config-invalid-value 2:16",
+        ),
+        ("matching:\n  max_results: [3]\n", "not-a-number 2:16"),
+        ("matching: 0.3\n", "config-invalid-value 1:11"),
+        (
+            "refresh:\n  interval_minutes: 0\n",
+            "config-invalid-value 2:21",
+        ),
+        (
+            "scripts:\n  timeout_seconds: 0\n",
+            "config-invalid-value 2:20",
+        ),
+        (
+            "scripts:\n  max_output_bytes: -1\n",
+            "config-invalid-value 2:21",
+        ),
+        ("matching:\n  min_scores: 0.3\n", "config-unknown-key 2:3"),
+        ("matchin:\n  min_score: 0.3\n", "config-unknown-key 1:1"),
+        ("extra: 1\n", "config-unknown-key 1:1"),
+    ] {
+        assert_eq!(
+            read(yaml),
+            (Settings::default(), vec![finding.to_owned()]),
+            "{yaml}"
+        );
+    }
+    let (_, found) = parse("c", b"matching:\n  min-score: 0.3\n");
+    assert_eq!(found[0].help.as_deref(), Some("did you mean `min_score`?"));
+    assert_eq!(found[0].fix.as_ref().unwrap().replacement, "min_score");
+}
+
+#[test]
+fn an_unreadable_narrowing_setting_still_narrows() {
+    for (yaml, code) in [
+        ("scripts:\n  enabled: disabled\n", "not-a-boolean 2:12"),
+        ("scripts: none\n", "config-invalid-value 1:10"),
+        ("scripts: {enabled: false\n", "unquoted-value 1:10"),
+        ("- scripts\n", "not-a-mapping 1:1"),
+        (
+            "scripts:\n  enabled: true\nscripts:\n  enabled: false\n",
+            "duplicate-key 3:1",
+        ),
+    ] {
+        let (settings, found) = read(yaml);
+        assert!(!settings.scripts_enabled, "{yaml}");
+        assert_eq!(found[0], code, "{yaml}");
+    }
+    let (settings, found) = read("scripts:\n  allowed_extensions: .sh\n");
+    assert_eq!(
+        (settings.script_extensions.len(), found),
+        (0, vec!["not-a-list 2:23".to_owned()])
+    );
+    let (settings, found) = parse("c", b"\xFF");
+    assert!(!settings.scripts_enabled);
+    assert!(found[0].help.as_ref().unwrap().ends_with("scripts are off"));
+}

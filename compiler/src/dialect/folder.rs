@@ -1,0 +1,175 @@
+//! The folder dialect (specs 1, 2, 4): a directory with a `SKILL.md` that has a name
+//! and a description. Every file below it belongs to the skill.
+
+use skillbundle_format::{Dialect, SkillEntry};
+use unicode_normalization::UnicodeNormalization;
+
+use super::{Source, common, missing, text};
+use crate::assets;
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::draft::{Content, Draft};
+use crate::frontmatter::{Fields, keys};
+use crate::paths::file_name;
+use crate::rules::references;
+
+/// Reads a `SKILL.md`. Without a name or a description it is not a skill.
+pub(crate) fn read(
+    source: &Source<'_>,
+    directory: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Option<Draft> {
+    let document = source.document;
+    let fields = document.fields();
+    if !document.has_frontmatter() {
+        let message = "this skill is not served: the file has no frontmatter";
+        let diagnostic = document.diagnostic(Code::MissingFrontmatter, message);
+        let name = folder_name(source, directory);
+        out.push(diagnostic.at(document.top()).help(format!(
+            "begin the file with the lines `---`, `name: {name}`, `description: …`, `---`"
+        )));
+        return None;
+    }
+    let name = required(source, &fields, keys::NAME, out);
+    let description = required(source, &fields, keys::DESCRIPTION, out);
+    let (name, description) = (one_line(&name?), description?);
+    let name_span = fields.value_span(keys::NAME);
+    compare_names(source, directory, &name, name_span, out);
+    references::check(source, directory, out);
+    let declared = assets::declarations(source.document, out);
+    let path = if directory.is_empty() {
+        path_of_name(&name)
+    } else {
+        directory.to_owned()
+    };
+    let entry = SkillEntry {
+        path,
+        name,
+        description,
+        dialect: Dialect::Folder,
+        keywords: fields.list(keys::KEYWORDS, out).unwrap_or_default(),
+        ..common(source, &fields, out)
+    };
+    let content = Content::Directory(directory.to_owned(), declared);
+    Some(Draft::new(
+        entry,
+        source.shown.to_owned(),
+        name_span,
+        content,
+    ))
+}
+
+/// A text that must not be missing or blank.
+fn required(
+    source: &Source<'_>,
+    fields: &Fields<'_>,
+    key: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Option<String> {
+    let text = text(fields, key, out);
+    if text.is_none() {
+        out.push(missing(source, fields, key));
+    }
+    text
+}
+
+/// The name without outer spaces, on one line.
+fn one_line(name: &str) -> String {
+    match name.trim() {
+        name if name.chars().any(char::is_control) => name
+            .split(|it: char| it.is_control() || it == ' ')
+            .filter(|it| !it.is_empty())
+            .collect::<Vec<_>>()
+            .join(" "),
+        name => name.to_owned(),
+    }
+}
+
+/// The path of a root that is itself a skill: its name in lower case, with `-` for
+/// everything but letters, digits and `_`. The directory's name would not do, since
+/// it differs from clone to clone.
+fn path_of_name(name: &str) -> String {
+    let mut path = String::new();
+    for letter in name.to_lowercase().chars() {
+        let in_word = path.ends_with(|it: char| it.is_alphanumeric() || it == '_');
+        if letter.is_alphanumeric() || letter == '_' || (letter == '.' && in_word) {
+            path.push(letter);
+        } else if in_word {
+            path.push('-');
+        }
+    }
+    let path = path.trim_end_matches(['-', '.']);
+    if path.is_empty() {
+        "skill".to_owned()
+    } else {
+        path.to_owned()
+    }
+}
+
+/// The name of the skill's directory; for a root, its name on this machine.
+fn folder_name(source: &Source<'_>, directory: &str) -> String {
+    if !directory.is_empty() {
+        return file_name(directory).to_owned();
+    }
+    let real = source.entry.real.parent().and_then(|it| it.file_name());
+    real.map_or_else(
+        || "my-skill".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// Compares name and folder in NFKC, as the reference validator does: a composed
+/// and a decomposed `é` are equal.
+fn compare_names(
+    source: &Source<'_>,
+    directory: &str,
+    name: &str,
+    span: Option<Span>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let folder = folder_name(source, directory);
+    if name.nfkc().eq(folder.nfkc()) {
+        return;
+    }
+    let message = format!("the name is `{name}`, but the folder is `{folder}`");
+    let diagnostic = Diagnostic::new(Code::NameMismatch, source.shown, message).at(span);
+    let diagnostic = diagnostic.help(format!(
+        "write `name: {folder}` or rename the folder; some hosts require equal names"
+    ));
+    // The name of a root's directory is often chosen by whoever cloned it.
+    let severity = if directory.is_empty() {
+        Severity::Info
+    } else {
+        Code::NameMismatch.severity()
+    };
+    out.push(diagnostic.severity(severity));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_root_is_safe() {
+        let cases = [
+            ("in", "in"),
+            ("Tool Kit", "tool-kit"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("a/b\\c", "a-b-c"),
+            ("日本 語", "日本-語"),
+            ("a. b", "a.b"),
+            ("...", "skill"),
+            ("--", "skill"),
+            ("v1.2_x", "v1.2_x"),
+        ];
+        for (name, path) in cases {
+            assert_eq!(path_of_name(name), path, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_one_line() {
+        for (name, expected) in [(" a  b ", "a  b"), ("a\n b\t", "a b"), ("\u{7}x", "x")] {
+            assert_eq!(one_line(name), expected);
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Reads every discovered Markdown file with the reader of its dialect and collects
+//! drafts, diagnostics, and the files that did not become a skill. A draft knows its
+//! own file only: names, parents and files of others come later.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
+use std::thread;
+
+use skillbundle_format::{FileEntry, SkillEntry};
+
+use crate::Failed;
+use crate::assets::Declaration;
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::dialect::{self, Source};
+use crate::discover::{Claims, Discovery, FileKind, classify};
+use crate::frontmatter::{self, Document, keys};
+use crate::paths::{ancestors, directory, file_name, is_marker, join, stem};
+use crate::source::{FileId, ReadError, Tree, TreeEntry};
+
+/// A skill as described by its own file. Parent and files are added later.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    /// What is known so far.
+    pub(crate) entry: SkillEntry,
+    /// The file, as the user would type it.
+    pub(crate) shown: String,
+    /// The position of its `name`, if it has one.
+    pub(crate) name_span: Option<Span>,
+    /// Where its files come from.
+    pub(crate) content: Content,
+    /// Whether it is below a dot folder, which puts it last in order.
+    pub(crate) in_dot_folder: bool,
+}
+
+/// Where a skill's files come from.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// Every file below the directory; some may be declared.
+    Directory(String, Vec<Declaration>),
+    /// The declared files, in the resource directory if it exists.
+    Resources(Option<String>, Vec<Declaration>),
+    /// The files that an earlier compilation found.
+    Kept(Vec<FileEntry>),
+}
+
+impl Draft {
+    pub(crate) fn new(
+        entry: SkillEntry,
+        shown: String,
+        name_span: Option<Span>,
+        content: Content,
+    ) -> Self {
+        let in_dot_folder = directory(&entry.file_path)
+            .split('/')
+            .any(|part| part.starts_with('.'));
+        Self {
+            entry,
+            shown,
+            name_span,
+            content,
+            in_dot_folder,
+        }
+    }
+
+    /// The files that a page declares, as root and path.
+    fn declared_paths(&self) -> impl Iterator<Item = (usize, String)> {
+        let (directory, declared) = match &self.content {
+            Content::Resources(Some(directory), declared) => (directory.as_str(), &declared[..]),
+            _ => ("", &[][..]),
+        };
+        declared
+            .iter()
+            .map(move |it| (self.entry.root as usize, join(directory, &it.path)))
+    }
+}
+
+/// The result of reading all files.
+#[derive(Debug, Default)]
+pub(crate) struct Drafts {
+    /// The skills, root by root, sorted by their file's path.
+    pub(crate) drafts: Vec<Draft>,
+    /// Files that were meant as skills and did not load.
+    pub(crate) failed: Vec<Failed>,
+}
+
+/// Parsed files; `None` if a file cannot be served.
+type Parsed = BTreeMap<FileId, (Option<Document>, Vec<Diagnostic>)>;
+
+/// Reads all roots.
+pub(crate) fn drafts(
+    tree: &Tree,
+    discovered: &mut [Discovery],
+    out: &mut Vec<Diagnostic>,
+) -> Drafts {
+    let mut parsed = parse(tree, discovered);
+    let mut all = Drafts::default();
+    for root in &mut *discovered {
+        skill_files(tree, root, &mut parsed, &mut all, out);
+        pages(tree, root, &mut parsed, &mut all, out);
+    }
+    out.extend(empty_roots(tree, discovered, &all));
+    all
+}
+
+/// Reports readable roots in which nothing was meant as a skill.
+fn empty_roots<'a>(
+    tree: &'a Tree,
+    discovered: &'a [Discovery],
+    all: &'a Drafts,
+) -> impl Iterator<Item = Diagnostic> + 'a {
+    let loaded = all.drafts.iter().map(|it| it.entry.root);
+    let meant: BTreeSet<u32> = loaded.chain(all.failed.iter().map(|it| it.root)).collect();
+    let roots = (0u32..).zip(tree.roots.iter().zip(discovered));
+    let empty = roots.filter(move |(index, (root, discovery))| {
+        let claims = &discovery.claims;
+        // An unreadable `SKILL.md` was meant as a skill.
+        let unread = |it: &ReadError| classify(&it.path, false, claims) == FileKind::SkillFile;
+        !meant.contains(index)
+            && claims.skills.is_empty()
+            && root.cause().is_none()
+            && !root.read_errors.iter().any(unread)
+    });
+    empty.map(|(_, (root, _))| {
+        let message = "no skill was found in this root";
+        Diagnostic::new(Code::NoSkills, root.shown(""), message)
+            .help("a skill is a folder with a `SKILL.md`, or a page that has `keywords`")
+    })
+}
+
+/// Parses every `SKILL.md` and every file that can be a page; the rest of a
+/// project's Markdown is not looked at.
+fn parse(tree: &Tree, discovered: &[Discovery]) -> Parsed {
+    let mut wanted: Vec<FileId> = Vec::new();
+    for root in discovered {
+        wanted.extend(root.skills.iter().map(|skill| skill.file));
+        let pages = root.pages.iter().copied();
+        wanted.extend(pages.filter(|&id| may_be_page(tree.entry(id), &root.claims)));
+    }
+    let parse = |id: &FileId| {
+        let bytes = tree.entry(*id).bytes.as_ref()?;
+        Some((*id, frontmatter::parse(&tree.shown(*id), bytes)))
+    };
+    let parse_all = |ids: &[FileId]| ids.iter().filter_map(parse).collect::<Vec<_>>();
+    // Files are independent, so they are parsed on all cores. A chunk of this size
+    // takes less time than starting a thread.
+    let small = 64;
+    if wanted.len() <= small {
+        return parse_all(&wanted).into_iter().collect();
+    }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let chunks = wanted.chunks(wanted.len().div_ceil(threads).max(small));
+    thread::scope(|scope| {
+        let handles: Vec<_> = chunks
+            .map(|ids| scope.spawn(move || parse_all(ids)))
+            .collect();
+        let join = |it: thread::ScopedJoinHandle<'_, _>| {
+            it.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        handles.into_iter().flat_map(join).collect()
+    })
+}
+
+/// Whether the file is a page by its path, or may be one by its keywords.
+fn may_be_page(entry: &TreeEntry, claims: &Claims) -> bool {
+    classify(&entry.path, false, claims) == FileKind::Page || mentions_keywords(entry)
+}
+
+/// Whether a line near the top begins like the key `keywords`: an approximation for
+/// files whose frontmatter is not parsed, or cannot be.
+fn mentions_keywords(entry: &TreeEntry) -> bool {
+    let Some(bytes) = &entry.bytes else {
+        return false;
+    };
+    let head = &bytes[..bytes.len().min(64 << 10)];
+    head.split(|&byte| byte == b'\n').any(|line| {
+        let quoted = line.strip_prefix(b"\"").or(line.strip_prefix(b"'"));
+        quoted
+            .unwrap_or(line)
+            .starts_with(keys::KEYWORDS.as_bytes())
+    })
+}
+
+fn skill_files(
+    tree: &Tree,
+    root: &Discovery,
+    parsed: &mut Parsed,
+    all: &mut Drafts,
+    out: &mut Vec<Diagnostic>,
+) {
+    for skill in &root.skills {
+        let document = take(parsed, skill.file, out);
+        let draft = with_source(tree, skill.file, document.as_ref(), |source| {
+            dialect::read_folder(source, &skill.directory, out)
+        });
+        match draft {
+            Some(draft) => all.drafts.push(draft),
+            None => all.failed.push(failed(tree, skill.file, &skill.directory)),
+        }
+    }
+}
+
+fn pages(
+    tree: &Tree,
+    root: &mut Discovery,
+    parsed: &mut Parsed,
+    all: &mut Drafts,
+    out: &mut Vec<Diagnostic>,
+) {
+    let mut in_resources = Vec::new();
+    // In order of paths, `auth.md` comes before everything in `auth/`.
+    for &id in &root.pages {
+        let entry = tree.entry(id);
+        let has_keywords = match parsed.get(&id) {
+            Some((Some(document), _)) => document.fields().has(keys::KEYWORDS),
+            Some((None, _)) => mentions_keywords(entry),
+            None => false,
+        };
+        match classify(&entry.path, has_keywords, &root.claims) {
+            FileKind::Page => {}
+            FileKind::Content => {
+                in_resources.extend(has_keywords.then_some(id));
+                continue;
+            }
+            _ => continue,
+        }
+        let plain = is_plain_text(parsed, id);
+        if plain && is_about_the_repository(&entry.path) {
+            let message = "this page has no frontmatter, so it is not a skill";
+            out.push(Diagnostic::new(Code::NotASkill, tree.shown(id), message));
+            continue;
+        }
+        let resources = stem(&entry.path);
+        let has_resources = tree.roots[id.root].has_directory(resources);
+        if has_resources && (!plain || is_marker(&entry.path)) {
+            root.claims.resources.insert(resources.to_owned());
+        }
+        let document = take(parsed, id, out);
+        let draft = with_source(tree, id, document.as_ref(), |source| {
+            dialect::read_page(source, has_resources.then_some(resources), out)
+        });
+        match draft {
+            Some(draft) => all.drafts.push(draft),
+            None => all.failed.push(failed(tree, id, resources)),
+        }
+    }
+    out.extend(misplaced(tree, &in_resources, all));
+}
+
+fn failed(tree: &Tree, id: FileId, path: &str) -> Failed {
+    let (root, file_path) = (id.root, tree.entry(id).path.clone());
+    Failed {
+        root: u32::try_from(root).unwrap_or(u32::MAX),
+        file_path,
+        path: path.to_owned(),
+    }
+}
+
+/// Takes the parsed document of a file that counts as a skill, and its diagnostics.
+fn take(parsed: &mut Parsed, id: FileId, out: &mut Vec<Diagnostic>) -> Option<Document> {
+    let (document, diagnostics) = parsed.remove(&id)?;
+    out.extend(diagnostics);
+    document
+}
+
+fn with_source(
+    tree: &Tree,
+    id: FileId,
+    document: Option<&Document>,
+    read: impl FnOnce(&Source<'_>) -> Option<Draft>,
+) -> Option<Draft> {
+    let (entry, document) = (tree.entry(id), document?);
+    let bytes = entry.bytes.as_ref()?;
+    let (root, shown) = (&tree.roots[id.root], &tree.shown(id));
+    read(&Source {
+        id,
+        root,
+        entry,
+        shown,
+        bytes,
+        document,
+    })
+}
+
+/// Whether a file was parsed and has no frontmatter.
+fn is_plain_text(parsed: &Parsed, id: FileId) -> bool {
+    matches!(parsed.get(&id), Some((Some(document), _)) if !document.has_frontmatter())
+}
+
+/// Whether a file is one of those that every repository has.
+fn is_about_the_repository(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "agents",
+        "authors",
+        "changelog",
+        "claude",
+        "code_of_conduct",
+        "contributing",
+        "gemini",
+        "history",
+        "license",
+        "notice",
+        "readme",
+        "security",
+        "todo",
+    ];
+    let name = stem(file_name(path)).to_lowercase();
+    // `README.fr.md` and `README-fr.md` count too.
+    let name = name.split(['.', '-']).next().unwrap_or_default();
+    NAMES.contains(&name)
+}
+
+/// Reports pages with keywords among another page's files, unless it declares them.
+fn misplaced(tree: &Tree, in_resources: &[FileId], all: &Drafts) -> Vec<Diagnostic> {
+    let declared: BTreeSet<(usize, String)> =
+        all.drafts.iter().flat_map(Draft::declared_paths).collect();
+    let mut out = Vec::new();
+    for &id in in_resources {
+        let path = &tree.entry(id).path;
+        if declared.contains(&(id.root, path.clone())) {
+            continue;
+        }
+        let owner = ancestors(path).find(|it| tree.roots[id.root].has(&format!("{it}.md")));
+        let owner = owner.unwrap_or_default();
+        let message = format!("this page is not served: it is among the files of `{owner}.md`");
+        let help = format!("move it out of `{owner}/`, or declare it in `{owner}.md`");
+        out.push(Diagnostic::new(Code::SkillInResources, tree.shown(id), message).help(help));
+    }
+    out
+}

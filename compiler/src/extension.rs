@@ -1,0 +1,150 @@
+//! Reports skills that the MCP skills extension cannot serve, and skills larger than
+//! hosts accept. Which skills it can serve is decided by the format crate, which
+//! writes the listing.
+
+use skillbundle_format::{
+    Dialect, LeftOut, Publication, SkillEntry, SkillSet, lawful_name, publications,
+};
+
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::draft::Draft;
+
+/// Limits of one skill in common hosts, including its `SKILL.md`.
+const PORTABLE_FILES: usize = 512;
+const PORTABLE_BYTES: u64 = 16 << 20;
+
+/// Limit of a `SKILL.md` in Claude Code, in bytes.
+const PORTABLE_TEXT: u64 = 1_000_000;
+
+/// Where diagnostics about a skill point.
+pub(crate) struct Position {
+    shown: String,
+    name: Option<Span>,
+}
+
+impl Position {
+    pub(crate) fn of(draft: &Draft) -> Self {
+        Self {
+            shown: draft.shown.clone(),
+            name: draft.name_span,
+        }
+    }
+}
+
+/// Reports skills that are left out or too large. `positions` has one item for each
+/// skill of the set.
+pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagnostic>) {
+    let outcomes = publications(set);
+    for ((skill, position), outcome) in set.skills.iter().zip(positions).zip(outcomes) {
+        match outcome {
+            Publication::Published {
+                files,
+                bytes,
+                skill_md_bytes,
+                ..
+            } => {
+                out.extend(large_skill(skill, position, files, bytes));
+                out.extend(large_text(skill, position, skill_md_bytes));
+            }
+            Publication::LeftOut(reason) => {
+                let size = |it: &skillbundle_format::FileEntry| {
+                    it.bytes.as_ref().map_or(0, |bytes| bytes.len())
+                };
+                let bytes = skill.files.iter().map(size).sum::<usize>() + skill.source.len();
+                out.extend(large_skill(
+                    skill,
+                    position,
+                    skill.files.len() + 1,
+                    bytes as u64,
+                ));
+                let diagnostic = left_out(skill, position, &reason, positions);
+                // If it is a copy, nothing is lost.
+                let is_copy = matches!(&reason, LeftOut::Taken(other)
+                    if set.skills[*other].source == skill.source);
+                let severity = if is_copy {
+                    Severity::Info
+                } else {
+                    diagnostic.severity
+                };
+                out.push(diagnostic.severity(severity));
+            }
+        }
+    }
+}
+
+fn large_skill(
+    skill: &SkillEntry,
+    position: &Position,
+    files: usize,
+    bytes: u64,
+) -> Option<Diagnostic> {
+    if files <= PORTABLE_FILES && bytes <= PORTABLE_BYTES {
+        return None;
+    }
+    let inherited = match skill.dialect {
+        Dialect::Tree => ", inherited ones included",
+        Dialect::Folder => "",
+    };
+    let (size, limit) = (bytes >> 20, PORTABLE_BYTES >> 20);
+    let message = format!("this skill has {files} files and {size} MiB{inherited}");
+    let diagnostic = Diagnostic::new(Code::SkillTooLarge, position.shown.as_str(), message);
+    Some(diagnostic.help(format!(
+        "split the skill: common hosts load at most {PORTABLE_FILES} files and {limit} MiB"
+    )))
+}
+
+fn large_text(skill: &SkillEntry, position: &Position, bytes: u64) -> Option<Diagnostic> {
+    if bytes <= PORTABLE_TEXT {
+        return None;
+    }
+    let (what, help) = match skill.dialect {
+        Dialect::Folder => (
+            "this `SKILL.md`",
+            "move what is not always needed to other files",
+        ),
+        Dialect::Tree => (
+            "this page, inherited text included,",
+            "shorten the pages above it, or write `inherit: false`",
+        ),
+    };
+    let message = format!("{what} has {bytes} bytes, hosts load {PORTABLE_TEXT}");
+    let diagnostic = Diagnostic::new(Code::SkillTooLarge, position.shown.as_str(), message);
+    Some(diagnostic.help(help))
+}
+
+fn left_out(
+    skill: &SkillEntry,
+    position: &Position,
+    reason: &LeftOut,
+    positions: &[Position],
+) -> Diagnostic {
+    let report = |why: &str, span: Option<Span>| {
+        let message = format!("not in the MCP skills extension: {why}");
+        Diagnostic::new(Code::NotPublished, position.shown.as_str(), message).at(span)
+    };
+    match reason {
+        LeftOut::Name => {
+            let name = lawful_name(&skill.name);
+            report("it does not allow this name", position.name).help(format!(
+                "write `name: {name}`; it allows up to 64 of a-z, 0-9 and single hyphens"
+            ))
+        }
+        LeftOut::Description => {
+            report("the description is not text", None).help("put the description in quotes")
+        }
+        // The recovered mistake has a diagnostic of its own.
+        LeftOut::Mended => report("hosts read this frontmatter differently", None)
+            .help("fix the other problems of this file")
+            .severity(Severity::Info),
+        LeftOut::ByteOrderMark => report("the file begins with a byte order mark", None)
+            .help("save it as UTF-8 without a byte order mark"),
+        LeftOut::File(path) => report(&format!("the URI of `{path}` is too long"), None)
+            .help("rename the file or move the skill; a URI has at most 2,048 bytes"),
+        LeftOut::Taken(other) => report("another skill has its URI", position.name)
+            .related_in(&positions[*other].shown, None, "this skill has the URI")
+            .help("give one of the two another name"),
+        LeftOut::Overlaps(other) => report("its folder overlaps another skill's", position.name)
+            .related_in(&positions[*other].shown, None, "this skill is published")
+            .help("name each skill like its folder, or move one of the two"),
+    }
+}

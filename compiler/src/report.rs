@@ -1,0 +1,132 @@
+//! All diagnostics of one run, and how people and programs read them: one file
+//! per output format. Text from a file reaches a terminal only escaped.
+
+mod human;
+mod json;
+mod location;
+mod short;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::diagnostic::{Diagnostic, Severity, Span};
+
+pub use location::Location;
+
+/// All diagnostics of one run, sorted, with the text of the files they point into.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    diagnostics: Vec<Diagnostic>,
+    sources: BTreeMap<String, Arc<[u8]>>,
+}
+
+impl Report {
+    /// Sorts the diagnostics. `source` is called once for each file that one of
+    /// them points into; if it returns `None`, the file is named but not quoted.
+    pub(crate) fn new(
+        mut diagnostics: Vec<Diagnostic>,
+        mut source: impl FnMut(&str) -> Option<Arc<[u8]>>,
+    ) -> Self {
+        diagnostics.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+        diagnostics.dedup();
+        let mut sources = BTreeMap::new();
+        for diagnostic in &diagnostics {
+            let own = diagnostic.span.map(|_| &diagnostic.file);
+            let related = diagnostic.related.iter().filter(|it| it.span.is_some());
+            let files = related.map(|it| it.file.as_ref().unwrap_or(&diagnostic.file));
+            for file in files.chain(own) {
+                if !sources.contains_key(file)
+                    && let Some(bytes) = source(file)
+                {
+                    sources.insert(file.clone(), bytes);
+                }
+            }
+        }
+        Self {
+            diagnostics,
+            sources,
+        }
+    }
+
+    /// The diagnostics, sorted by file, position and code.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The number of diagnostics of this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        let of_severity = |it: &&Diagnostic| it.severity == severity;
+        self.diagnostics.iter().filter(of_severity).count()
+    }
+
+    /// Whether a check of this input fails.
+    pub fn has_errors(&self) -> bool {
+        self.count(Severity::Error) > 0
+    }
+
+    /// The report without diagnostics that matter less than `least`.
+    #[must_use]
+    pub fn at_least(mut self, least: Severity) -> Self {
+        self.diagnostics.retain(|it| it.severity <= least);
+        self
+    }
+
+    /// For people: message, position, the line itself with the spot marked, and
+    /// what to do. `color` adds terminal colours.
+    pub fn render_human(&self, color: bool) -> String {
+        human::render(self, color)
+    }
+
+    /// One line each: `file:line:column: severity[code]: message; help`.
+    pub fn render_plain(&self) -> String {
+        let render = |it| short::render(self, it);
+        self.diagnostics.iter().map(render).collect()
+    }
+
+    /// For programs: a JSON array with one object per diagnostic.
+    pub fn to_json(&self) -> Value {
+        let render = |it| json::render(self, it);
+        self.diagnostics.iter().map(render).collect()
+    }
+
+    /// Lines and columns of a span in a file, if a diagnostic points into that file.
+    pub fn locate(&self, file: &str, span: Option<Span>) -> Option<Location> {
+        Some(Location::of(self.source(file)?, span?))
+    }
+
+    /// The bytes of a file that a diagnostic points into.
+    fn source(&self, file: &str) -> Option<&[u8]> {
+        self.sources.get(file).map(AsRef::as_ref)
+    }
+}
+
+/// Escapes every character that a terminal would obey or hide.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        escape_into(character, &mut escaped);
+    }
+    escaped
+}
+
+fn escape_into(character: char, out: &mut String) {
+    if is_safe(character) {
+        out.push(character);
+    } else {
+        out.extend(character.escape_default());
+    }
+}
+
+/// Whether a terminal shows the character and does nothing else with it. The
+/// joiners U+200C and U+200D pass, since words and emoji need them.
+fn is_safe(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character,
+            '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! The table of rules: everything the compiler can report, one row per code with
+//! its default severity and meaning. Checks that change nothing about what is
+//! served live below, one file per group; the others stand where they are decided.
+
+pub(crate) mod files;
+pub(crate) mod references;
+
+use std::fmt;
+
+use crate::diagnostic::Severity;
+
+macro_rules! rules {
+    ($($variant:ident $name:literal $severity:ident $meaning:literal)*) => {
+        /// Which rule a diagnostic comes from. The names are stable: people
+        /// write them into their configuration.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $(#[doc = $meaning] $variant,)*
+        }
+
+        impl Code {
+            /// Every code, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The kebab-case name.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The severity, unless the diagnostic sets another one.
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$variant => Severity::$severity,)* }
+            }
+
+            /// What it means, in one line.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    // Text and fences.
+    NotUtf8 "not-utf8" Error "The file is not UTF-8 text."
+    ByteOrderMark "byte-order-mark" Info "The file begins with a byte order mark, which is removed when it is served."
+    ControlCharacter "control-character" Warning "The file contains a control character."
+    HiddenCharacter "hidden-character" Warning "The file contains characters that carry invisible text or reorder text."
+    InvisibleCharacter "invisible-character" Info "The file contains zero-width characters."
+    UnclosedFrontmatter "unclosed-frontmatter" Error "The frontmatter has no closing fence."
+    FrontmatterTooLarge "frontmatter-too-large" Error "The frontmatter is larger than 64 KiB or has more than 4,096 values."
+    EmptyBody "empty-body" Warning "Nothing follows the frontmatter."
+
+    // YAML.
+    InvalidYaml "invalid-yaml" Error "The frontmatter is not valid YAML and cannot be recovered."
+    UnquotedValue "unquoted-value" Error "A value needs quotes; it was recovered as written."
+    TabIndentation "tab-indentation" Error "A line is indented with a tab, which YAML does not allow."
+    LooseIndentation "loose-indentation" Warning "A line that continues a value is not indented."
+    MissingSpace "missing-space" Error "The space after a key's colon is missing."
+    UnindentedText "unindented-text" Error "A line is not `key: value`; it was read as part of the value above."
+    TextLostToComment "text-lost-to-comment" Warning "` #` begins a comment, so the text after it is lost."
+    DuplicateKey "duplicate-key" Error "A key is given twice; the first one counts."
+    YamlFeature "yaml-feature" Error "Anchors, aliases, merge keys, tags and directives are refused."
+    TooDeep "too-deep" Error "The frontmatter is nested deeper than 32 levels."
+    NotAMapping "not-a-mapping" Error "The frontmatter is not a list of `key: value` pairs."
+    NotText "not-text" Warning "The value should be text; its source text is used."
+    NotAList "not-a-list" Warning "The value should be a list."
+    NotABoolean "not-a-boolean" Warning "The value should be `true` or `false`."
+    NotANumber "not-a-number" Warning "The value should be a number."
+    ToolListShape "tool-list-shape" Info "The list of tools is not in the portable, space-separated form."
+    UnknownKey "unknown-key" Warning "The key is unknown and resembles a known one."
+
+    // The disk.
+    RootMissing "root-missing" Error "A root does not exist."
+    Unreadable "unreadable" Error "A file or directory cannot be read."
+    ChangedWhileRead "changed-while-read" Error "A file was replaced while it was being read."
+    NotAFile "not-a-file" Error "A pipe, socket or device was found instead of a file."
+    UnusableName "unusable-name" Error "A file name cannot be used in a bundle."
+    FileTooLarge "file-too-large" Error "A file is larger than the limit."
+    TooManyFiles "too-many-files" Error "A root or a linked directory has more entries than the limit."
+    DirectoryTooDeep "directory-too-deep" Warning "A directory is nested too deep to be searched."
+    IgnoredDirectory "ignored-directory" Info "Directories of this name are never read."
+    LinkEscapes "link-escapes" Error "A link leads outside the directories that may be read."
+    BrokenLink "broken-link" Warning "The target of a link does not exist."
+    LinkCycle "link-cycle" Warning "A link leads to a directory that contains it."
+    SecretFile "secret-file" Warning "The name of a file suggests that it holds credentials."
+    HardLinkedFile "hard-linked-file" Info "A file has a second name, which may lie outside the skill."
+
+    // Which files are skills.
+    NoSkills "no-skills" Warning "A root contains no skill."
+    HiddenSkill "hidden-skill" Warning "A skill is in a dot folder, which is not searched."
+    LinkedSkill "linked-skill" Info "A link leads to a skill that is already served."
+    SkillFileName "skill-file-name" Warning "The file should be called exactly `SKILL.md`."
+    SkillInResources "skill-in-resources" Warning "A page with keywords is among the files of another skill."
+    NotASkill "not-a-skill" Info "A page in a tree of skills has no frontmatter."
+
+    // What a skill must have.
+    MissingFrontmatter "missing-frontmatter" Error "The file has no frontmatter, so it is not served."
+    MissingName "missing-name" Error "The skill has no name, so it is not served."
+    MissingDescription "missing-description" Error "The skill has no description, so it is not served."
+    MissingKeywords "missing-keywords" Error "The page has no keywords, so it is not served."
+
+    // Names and paths.
+    NameMismatch "name-mismatch" Warning "The name differs from the folder's name; some hosts refuse that."
+    DuplicatePath "duplicate-path" Error "Two skills of one root have the same path."
+    DuplicateName "duplicate-name" Warning "Two skills have the same name; a lookup by name finds the first."
+    SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same path."
+    NotPublished "not-published" Warning "The MCP skills extension cannot serve the skill; the tools do."
+    LastGoodKept "last-good-kept" Warning "The new text does not load; the last good version is still served."
+    ConfigIgnored "config-ignored" Warning "The configuration of an earlier root is used instead."
+
+    // Files.
+    AssetShape "asset-shape" Warning "A file declaration is malformed."
+    AssetEscapesSkill "asset-escapes-skill" Error "A declared file lies outside the skill."
+    MissingAsset "missing-asset" Warning "A declared file does not exist."
+    DuplicateAsset "duplicate-asset" Warning "A file is declared twice; the first declaration counts."
+    UndeclaredFile "undeclared-file" Info "A file beside a page is not declared, so it is not served."
+    UnknownExecution "unknown-execution" Warning "A script's `execution` is neither `claude` nor `server`."
+    SkillTooLarge "skill-too-large" Warning "A skill or its text is larger than hosts accept."
+    ReferenceLeavesSkill "reference-leaves-skill" Warning "A reference leads out of the skill and breaks once the skill is installed."
+    BrokenReference "broken-reference" Warning "A reference leads to a file that does not exist."
+
+    // config.yaml.
+    ConfigNeedsOperator "config-needs-operator" Warning "Only the operator may set this; the value has no effect."
+    ConfigUnknownKey "config-unknown-key" Warning "The configuration has an unknown key."
+    ConfigInvalidValue "config-invalid-value" Warning "The value has the wrong type or is out of range; the default is used."
+
+    // Evaluations.
+    EvaluationShape "evaluation-shape" Error "An evaluation file, or a request in it, is malformed."
+    EvaluationSkill "evaluation-skill" Error "A request names a skill that is not served."
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_kebab_case_words() {
+        let mut seen = BTreeSet::new();
+        for code in Code::ALL {
+            let name = code.as_str();
+            assert!(seen.insert(name), "`{name}` is in the table twice");
+            assert!(
+                name.split('-').all(|word| {
+                    !word.is_empty()
+                        && word
+                            .bytes()
+                            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+                }),
+                "`{name}` is not kebab-case"
+            );
+        }
+    }
+
+    #[test]
+    fn meanings_are_one_sentence_in_one_line() {
+        for code in Code::ALL {
+            let meaning = code.meaning();
+            assert!(
+                meaning.ends_with('.') && !meaning.contains('\n'),
+                "{code}: {meaning}"
+            );
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Finds possible references in Markdown: destinations of links, images and link
+//! definitions, and paths in backticks. Fenced code and comments are skipped.
+
+/// A possible reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reference<'a> {
+    /// Byte offset in the text.
+    pub(super) at: usize,
+    /// The target as written.
+    pub(super) target: &'a str,
+    /// How it is written.
+    pub(super) notation: Notation,
+    /// The text before it on its line.
+    pub(super) before: &'a str,
+}
+
+/// How a reference is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    /// `[text](target)`, `![text](target)` or `[label]: target`.
+    Link,
+    /// `` `target` ``.
+    Code,
+}
+
+/// All possible references in the text, in order.
+pub(super) fn references(text: &str) -> Vec<Reference<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    let mut block = Block::Text;
+    for line in text.split_inclusive('\n') {
+        let next = block.after(line);
+        let has = |byte| line.as_bytes().contains(&byte);
+        if block == Block::Text && next == Block::Text && (has(b']') || has(b'`')) {
+            scan_line(line.trim_end(), at, &mut found);
+        }
+        block = next;
+        at += line.len();
+    }
+    found
+}
+
+/// Whether fenced code in the text contains this name.
+pub(super) fn is_in_code(text: &str, name: &str) -> bool {
+    let mut block = Block::Text;
+    text.split_inclusive('\n').any(|line| {
+        block = block.after(line);
+        matches!(block, Block::Fence(..)) && line.contains(name)
+    })
+}
+
+/// The block that contains a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Text,
+    /// Between fences of this character and length.
+    Fence(char, usize),
+    /// Inside an HTML comment.
+    Comment,
+}
+
+impl Block {
+    fn after(self, line: &str) -> Self {
+        // Most lines can neither begin nor end a block.
+        if ![b'`', b'~', b'<', b'>']
+            .iter()
+            .any(|byte| line.as_bytes().contains(byte))
+        {
+            return self;
+        }
+        // Lists and quotes indent their content.
+        let line = line.trim_start_matches([' ', '\t', '>']).trim_end();
+        match self {
+            Self::Text => match fence(line) {
+                Some((mark, length, _)) => Self::Fence(mark, length),
+                None if opens_comment(line) => Self::Comment,
+                None => Self::Text,
+            },
+            Self::Fence(open, length) => match fence(line) {
+                Some((mark, closing, "")) if mark == open && closing >= length => Self::Text,
+                _ => self,
+            },
+            Self::Comment if line.contains("-->") => Self::Text,
+            Self::Comment => self,
+        }
+    }
+}
+
+/// A fence's character, its length and the text after it.
+fn fence(line: &str) -> Option<(char, usize, &str)> {
+    // The fence of a list item follows the item's mark.
+    let line = line
+        .strip_prefix("- ")
+        .or(line.strip_prefix("* "))
+        .unwrap_or(line)
+        .trim_start();
+    let mark = line.chars().next().filter(|it| matches!(it, '`' | '~'))?;
+    let rest = line.trim_start_matches(mark);
+    let length = line.len() - rest.len();
+    // Backticks in the rest make it an inline span.
+    (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some((mark, length, rest))
+}
+
+fn opens_comment(line: &str) -> bool {
+    line.rfind("<!--")
+        .is_some_and(|at| !line[at..].contains("-->"))
+}
+
+fn scan_line<'a>(line: &'a str, base: usize, found: &mut Vec<Reference<'a>>) {
+    if let Some((at, target)) = definition(line) {
+        found.push(Reference {
+            at: base + at,
+            target,
+            notation: Notation::Link,
+            before: &line[..at],
+        });
+        return;
+    }
+    let mut at = 0;
+    while let Some(next) = line[at..].find(['`', ']', '\\']) {
+        at += next;
+        let rest = &line[at..];
+        if let Some(after) = rest.strip_prefix("](") {
+            let target = destination(after);
+            if !target.is_empty() {
+                let skipped = usize::from(after.starts_with('<'));
+                let start = at + 2 + skipped;
+                let before = &line[..start];
+                found.push(Reference {
+                    at: base + start,
+                    target,
+                    notation: Notation::Link,
+                    before,
+                });
+            }
+            at += 2 + target.len();
+        } else if rest.starts_with('`') {
+            at += code_span(line, at, base, found);
+        } else if let Some(escaped) = rest.strip_prefix('\\') {
+            at += 1 + escaped.chars().next().map_or(0, char::len_utf8);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+/// `[label]: target`
+fn definition(line: &str) -> Option<(usize, &str)> {
+    let rest = line.trim_start().strip_prefix('[')?;
+    let (label, target) = rest.split_once("]:")?;
+    let target = target.trim_start();
+    // The text of a footnote is not a target.
+    if label.starts_with('^') || label.contains([']', '[']) || target.is_empty() {
+        return None;
+    }
+    let shown = destination(target);
+    (target.len() == shown.len() || target[shown.len()..].starts_with(' '))
+        .then_some((line.len() - target.len(), shown))
+}
+
+/// A link's destination: up to white space or the closing parenthesis, or the text
+/// between `<` and `>`.
+fn destination(after: &str) -> &str {
+    if let Some(inner) = after.strip_prefix('<') {
+        return inner.find('>').map_or("", |end| &inner[..end]);
+    }
+    let mut depth = 0usize;
+    for (at, letter) in after.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' if depth == 0 => return &after[..at],
+            ')' => depth -= 1,
+            letter if letter.is_whitespace() => return &after[..at],
+            _ => {}
+        }
+    }
+    after
+}
+
+/// Reads a span in backticks, whose first word may be a path. Returns its length.
+fn code_span<'a>(line: &'a str, at: usize, base: usize, found: &mut Vec<Reference<'a>>) -> usize {
+    let rest = &line[at..];
+    let ticks = rest.len() - rest.trim_start_matches('`').len();
+    let Some(length) = closing(&rest[ticks..], ticks) else {
+        return ticks;
+    };
+    let code = &rest[ticks..ticks + length];
+    let start = code.len() - code.trim_start().len();
+    let target = code[start..].split_whitespace().next().unwrap_or_default();
+    if target.contains('/') {
+        let from = at + ticks + start;
+        let before = &line[..from];
+        found.push(Reference {
+            at: base + from,
+            target,
+            notation: Notation::Code,
+            before,
+        });
+    }
+    ticks + length + ticks
+}
+
+/// The offset of a run of exactly `ticks` backticks.
+fn closing(text: &str, ticks: usize) -> Option<usize> {
+    let mut at = 0;
+    while let Some(next) = text[at..].find('`') {
+        at += next;
+        let run = text[at..].len() - text[at..].trim_start_matches('`').len();
+        if run == ticks {
+            return Some(at);
+        }
+        at += run;
+    }
+    None
+}

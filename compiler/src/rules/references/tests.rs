@@ -1,0 +1,101 @@
+//! What is a reference, and what is known not to be one.
+
+use super::scan::{Notation, is_in_code, references};
+use super::*;
+
+#[test]
+fn links_and_paths_in_backticks_are_found() {
+    use Notation::{Code, Link};
+
+    let cases: &[(&str, &[(Notation, &str)])] = &[
+        ("no reference", &[]),
+        ("[a](b.md)", &[(Link, "b.md")]),
+        ("![a](img/b.png \"title\")", &[(Link, "img/b.png")]),
+        ("[a](<with blank.md>)", &[(Link, "with blank.md")]),
+        (
+            "[a](b(1).md) [c](d.md)",
+            &[(Link, "b(1).md"), (Link, "d.md")],
+        ),
+        ("[a][1]\n\n[1]: refs/b.md \"t\"", &[(Link, "refs/b.md")]),
+        ("[^1]: a footnote.md", &[]),
+        ("[a]()", &[]),
+        ("\\[a](b.md) \\`x/y`", &[(Link, "b.md")]),
+        ("`scripts/run.sh --fast`", &[(Code, "scripts/run.sh")]),
+        ("``a/b`c`` `no path`", &[(Code, "a/b`c")]),
+        ("`[a](b/c.md)`", &[(Code, "[a](b/c.md)")]),
+        ("[`a/b.py`](a/b.py)", &[(Code, "a/b.py"), (Link, "a/b.py")]),
+        ("```\n[a](b.md)\n```\n[c](d.md)", &[(Link, "d.md")]),
+        ("~~~~md\n```\n[a](b.md)\n~~~~\n[c](d.md)", &[(Link, "d.md")]),
+        ("- ```\n  [a](b.md)\n  ```\n[c](d.md)", &[(Link, "d.md")]),
+        ("> ```\n> [a](b.md)\n> ```\n", &[]),
+        ("```inline``` [c](d.md)", &[(Link, "d.md")]),
+        ("<!--\n[a](b.md)\n-->\n[c](d.md)", &[(Link, "d.md")]),
+        ("<!-- x --> [c](d.md)", &[(Link, "d.md")]),
+        ("日本 [語](x/é.md)", &[(Link, "x/é.md")]),
+        ("`unclosed [a](b.md)", &[(Link, "b.md")]),
+    ];
+    for (text, expected) in cases {
+        let found = references(text);
+        let seen: Vec<_> = found.iter().map(|it| (it.notation, it.target)).collect();
+        assert_eq!(seen, *expected, "{text:?}");
+        for it in found {
+            assert_eq!(&text[it.at..it.at + it.target.len()], it.target, "{text:?}");
+            assert!(text[..it.at].ends_with(it.before), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn only_relative_paths_are_paths() {
+    let cases = [
+        ("references/a.md", Some("references/a.md")),
+        ("./a.md#part", Some("a.md")),
+        ("a.md?raw=1", Some("a.md")),
+        ("../b/a.md", Some("../b/a.md")),
+        ("docs/", None),
+        ("docs/api/", Some("docs/api")),
+        ("a%20b.md", None),
+        ("%C3%A9.md", Some("é.md")),
+        ("%FF.md", None),
+        ("#part", None),
+        ("https://example.com/a.md", None),
+        ("mailto:a@example.com", None),
+        ("skill://a/b.md", None),
+        ("//example.com/a.md", None),
+        ("/etc/hosts.md", None),
+        ("example.com/a.md", None),
+        ("www.example/a.md", None),
+        ("url", None),
+        ("<name>/a.md", None),
+        ("{name}/a.md", None),
+        ("$HOME/a.md", None),
+        ("~/a.md", None),
+        ("scripts/*.py", None),
+        ("a/.../b.md", None),
+        ("path/to/file.md", None),
+        ("a\\b.md", None),
+        ("a@b.md", None),
+    ];
+    for (target, expected) in cases {
+        assert_eq!(
+            path_of(target, Notation::Link).as_deref(),
+            expected,
+            "{target}"
+        );
+    }
+    assert_eq!(
+        path_of("scripts/a.py:12", Notation::Code).as_deref(),
+        Some("scripts/a.py")
+    );
+    assert_eq!(
+        path_of("scripts/a.py::test", Notation::Code).as_deref(),
+        Some("scripts/a.py")
+    );
+}
+
+#[test]
+fn only_fenced_code_counts_as_code() {
+    let text = "guide.md\n```\ntree/\n└── made.md\n```\n`span.md`\n";
+    assert!(is_in_code(text, "made.md"));
+    assert!(!is_in_code(text, "guide.md") && !is_in_code(text, "span.md"));
+}
