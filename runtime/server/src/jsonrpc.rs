@@ -88,7 +88,11 @@ struct Envelope<'a> {
 /// Reads one message.
 pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, Invalid> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        Invalid::new(bytes, ErrorCode::PARSE_ERROR, format!("not valid UTF-8: {error}"))
+        Invalid::new(
+            bytes,
+            ErrorCode::PARSE_ERROR,
+            format!("not valid UTF-8: {error}"),
+        )
     })?;
     if text.starts_with('{') {
         let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| {
@@ -197,7 +201,9 @@ impl Request<'_> {
     pub(crate) fn params<'p, P: Deserialize<'p>>(&'p self) -> Result<P, RpcError> {
         let missing = || serde_json::Error::custom("expected an object, found nothing");
         let params = self.params.as_deref().ok_or_else(missing);
-        params.and_then(object).map_err(|error| params_error(&error))
+        params
+            .and_then(object)
+            .map_err(|error| params_error(&error))
     }
 
     /// Parses parameters that may be left out.
@@ -370,4 +376,265 @@ fn text(json: &RawValue) -> Result<Cow<'_, str>, serde_json::Error> {
 
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(value).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn invalid(line: &[u8]) -> (i32, Option<String>, String) {
+        match read(line) {
+            Err(Invalid { id, error }) => (
+                error.code.0,
+                id.map(|id| id.as_json().to_owned()),
+                error.message.into_owned(),
+            ),
+            Ok(message) => panic!("{} gave {message:?}", String::from_utf8_lossy(line)),
+        }
+    }
+
+    fn request(line: &str) -> Request<'_> {
+        match read(line.as_bytes()) {
+            Ok(Message::Request(request)) => request,
+            other => panic!("{line} gave {other:?}"),
+        }
+    }
+
+    /// A message that is not valid, its code, and the id in the response.
+    const HOSTILE: &[(&[u8], i32, Option<&str>)] = &[
+        (b"garbage", -32700, None),
+        (b"\0", -32700, None),
+        (b"{", -32700, None),
+        (b"{}", -32600, None),
+        (b"null", -32600, None),
+        (b"\"text\"", -32600, None),
+        (b"[]", -32600, None),
+        (
+            br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+            -32600,
+            None,
+        ),
+        (br#"[{"jsonrpc":"2.0""#, -32700, None),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"ping""#,
+            -32700,
+            Some("1"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#,
+            -32700,
+            Some("1"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":nope}"#,
+            -32700,
+            Some("1"),
+        ),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
+            -32700,
+            Some("1"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":"a","method":"\ud800"}"#,
+            -32700,
+            Some("\"a\""),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":"\ud800","method":"ping"}"#,
+            -32700,
+            None,
+        ),
+        (br#"{"id":1,"method":"ping"}"#, -32600, Some("1")),
+        (
+            br#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
+            -32600,
+            Some("1"),
+        ),
+        (
+            br#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#,
+            -32600,
+            Some("1"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            -32600,
+            None,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+            -32600,
+            None,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+            -32600,
+            None,
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            -32600,
+            Some("1.5"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}"#,
+            -32600,
+            Some("18446744073709551615"),
+        ),
+        (br#"{"jsonrpc":"2.0","id":1}"#, -32600, Some("1")),
+        (br#"{"jsonrpc":"2.0","id":1,"method":7}"#, -32600, Some("1")),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":null}"#,
+            -32600,
+            Some("1"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
+            -32600,
+            Some("1"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#,
+            -32600,
+            Some("1"),
+        ),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}"#,
+            -32600,
+            Some("1"),
+        ),
+    ];
+
+    #[test]
+    fn every_invalid_message_has_its_code_and_id() {
+        for (line, code, id) in HOSTILE {
+            let (found, found_id, message) = invalid(line);
+            let line = String::from_utf8_lossy(line);
+            assert_eq!(
+                (found, found_id.as_deref()),
+                (*code, *id),
+                "{line}: {message}"
+            );
+            assert!(!message.is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_long_id_is_given_back_whole() {
+        let id = format!("\"{}\"", "i".repeat(5000));
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":7}}"#);
+        let (code, found, _) = invalid(line.as_bytes());
+        assert_eq!((code, found), (-32600, Some(id)));
+    }
+
+    #[test]
+    fn depth_does_not_overflow_the_stack() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let deep = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"arguments":{deep}}}}}"#
+            );
+            let request = request(&line);
+            let params = request.params::<std::collections::BTreeMap<String, serde_json::Value>>();
+            assert_eq!(params.unwrap_err().code.0, -32700, "{open}");
+            assert!(request.meta().is_ok(), "what is not read does not matter");
+            assert_eq!(invalid(open.repeat(100_000).as_bytes()).0, -32700, "{open}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_an_object_and_errors_in_them_have_their_codes() {
+        for (params, expected) in [
+            (r#","params":{"_meta":{}}"#, None),
+            ("", None),
+            (r#","params":[]"#, Some(-32602)),
+            (r#","params":null"#, Some(-32602)),
+            (r#","params":{"_meta":1}"#, Some(-32602)),
+            (r#","params":{"_meta":[]}"#, Some(-32602)),
+            (r#","params":{"_meta":{"\ud800":1}}"#, Some(-32700)),
+        ] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m"{params}}}"#);
+            let code = request(&line).meta().err().map(|error| error.code.0);
+            assert_eq!(code, expected, "{params}");
+        }
+    }
+
+    #[test]
+    fn an_owned_request_is_the_same() {
+        let line = r#"{"method":"tools\/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"v"}},"jsonrpc":"2.0","id":"x"}"#;
+        let request = request(line).into_owned();
+        assert_eq!(
+            (&*request.method, request.id.as_json()),
+            ("tools/call", "\"x\"")
+        );
+        assert_eq!(request.meta().unwrap().version().as_deref(), Some("v"));
+        let params: serde_json::Value = request.params().unwrap();
+        assert_eq!(params["name"], "x");
+    }
+
+    #[test]
+    fn ids_of_every_legal_form_are_read() {
+        for (text, expected) in [
+            ("1", "1"),
+            ("-7", "-7"),
+            ("9007199254740993", "9007199254740993"),
+            ("1.0", "1"),
+            ("\"\"", "\"\""),
+            ("\"\\u00e9\"", "\"\u{e9}\""),
+        ] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{text},"method":"ping"}}"#);
+            assert_eq!(request(&line).id.as_json(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn responses_and_notifications_are_told_from_requests() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}"#,
+        ] {
+            assert!(
+                matches!(read(line.as_bytes()), Ok(Message::Response)),
+                "{line}"
+            );
+        }
+        for (params, expected) in [
+            (r#"{"requestId":4,"reason":"late"}"#, Some("4")),
+            (r#"{"requestId":"a"}"#, Some("\"a\"")),
+            (r#"{"requestId":null}"#, None),
+            ("{}", None),
+            ("7", None),
+        ] {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#
+            );
+            let Ok(Message::Notification(notification)) = read(line.as_bytes()) else {
+                panic!("{line}")
+            };
+            let id = notification.cancelled_request();
+            assert_eq!(id.as_ref().map(Id::as_json), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_response_is_a_result_or_an_error_or_nothing() {
+        let error = || RpcError::invalid_params("no", Some(1.into()));
+        for (answer, expected) in [
+            (Some(Ok(())), r#"x{"jsonrpc":"2.0","id":1,"result":{}}"#),
+            (
+                Some(Err(error())),
+                r#"x{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":1}}"#,
+            ),
+            (None, "x"),
+        ] {
+            let mut out = b"x".to_vec();
+            let answered = write_response(&Id("1".to_owned()), &mut out, |out| {
+                out.extend_from_slice(b"{}");
+                answer.clone()
+            });
+            assert_eq!(answered, answer);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
 }

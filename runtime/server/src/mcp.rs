@@ -245,7 +245,11 @@ fn era(method: &Method, meta: &Meta<'_>, session: Option<Era>) -> Result<Era, Rp
     };
     let Some(version) = meta.version() else {
         let needs_meta = !in_handshake || method.name == methods::DISCOVER;
-        return if needs_meta { Err(missing()) } else { Ok(Era::Handshake) };
+        return if needs_meta {
+            Err(missing())
+        } else {
+            Ok(Era::Handshake)
+        };
     };
     let known = ProtocolVersion::KNOWN_VERSIONS;
     let Some(version) = known.iter().find(|known| known.as_str() == version) else {
@@ -276,9 +280,7 @@ fn guard<T>(answer: impl FnOnce() -> Result<T, RpcError>) -> Result<T, RpcError>
 }
 
 /// The same for work that waits.
-async fn guard_future(
-    work: impl Future<Output = Result<(), RpcError>>,
-) -> Result<(), RpcError> {
+async fn guard_future(work: impl Future<Output = Result<(), RpcError>>) -> Result<(), RpcError> {
     let mut work = pin!(work);
     poll_fn(|context| {
         let polled = guard(|| Ok(work.as_mut().poll(context)));

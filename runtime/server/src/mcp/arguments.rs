@@ -41,7 +41,10 @@ impl<'a> Arguments<'a> {
     }
 
     /// A text that may be left out.
-    pub(crate) fn optional_text(self, argument: &'static str) -> Result<Option<&'a str>, ToolError> {
+    pub(crate) fn optional_text(
+        self,
+        argument: &'static str,
+    ) -> Result<Option<&'a str>, ToolError> {
         match self.given(argument) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),

@@ -49,7 +49,11 @@ const FINDERS: [&str; 4] = ["skills_search", "get_skill", "skills_list", "list_s
 
 /// The description of the `skill` tool: spec 2's, over these skills if there
 /// are any.
-pub(crate) fn description(catalog: Option<Catalog<'_>>, toolset: ToolSet, options: &Options) -> String {
+pub(crate) fn description(
+    catalog: Option<Catalog<'_>>,
+    toolset: ToolSet,
+    options: &Options,
+) -> String {
     let mut text = HEAD.to_owned();
     if let Some(catalog) = catalog
         && let Err(error) = add_skills(&mut text, catalog, toolset, options)

@@ -37,7 +37,8 @@ pub(crate) const OUTPUT: &str = r#"{
 }"#;
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
-    let typed = call.arguments
+    let typed = call
+        .arguments
         .only(&["path"])?
         .optional_text("path")?
         .unwrap_or_default();

@@ -120,9 +120,10 @@ pub(crate) fn listen<'a>(
     Box::pin(async move {
         let params: SubscriptionsListenRequestParams = call.request.params()?;
         let notifier = call.notifier()?;
-        let filter = params.notifications.supported_by(&call.server.capabilities());
-        let id: RequestId =
-            serde_json::from_str(call.request.id.as_json()).map_err(unreadable)?;
+        let filter = params
+            .notifications
+            .supported_by(&call.server.capabilities());
+        let id: RequestId = serde_json::from_str(call.request.id.as_json()).map_err(unreadable)?;
         let meta = json!({ SUBSCRIPTION_ID: id });
         let acknowledgement = json!({ "notifications": filter, "_meta": meta });
         let method = "notifications/subscriptions/acknowledged";
@@ -223,7 +224,8 @@ impl Notifier {
         loop {
             changes.settled().await;
             let mut changed = Vec::new();
-            self.seen.send_modify(|seen| changed = seen.catch_up(server));
+            self.seen
+                .send_modify(|seen| changed = seen.catch_up(server));
             for change in changed {
                 if !notify(&change.to_json(None)) {
                     return;

@@ -31,7 +31,9 @@ impl Preview {
         };
         // Instructions are part of the handshake, which does not wait for a slow load.
         let at_handshake = ToolContext {
-            catalog: context.catalog.filter(|_| source.fingerprint_now().is_some()),
+            catalog: context
+                .catalog
+                .filter(|_| source.fingerprint_now().is_some()),
             ..context
         };
         let toolset = options.toolset(&at_handshake);

@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use skillbundle_format::{Published, PublishedSkill, Resource};
 
 use super::notifier::List;
-use super::results::{
-    Listing, Page, loaded, no_resource, unreadable, write_cacheable,
-};
+use super::results::{Listing, Page, loaded, no_resource, unreadable, write_cacheable};
 use super::{Call, Skills};
 use crate::jsonrpc::RpcError;
 use crate::source::Generation;
@@ -56,7 +54,13 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
     let resources: Result<Vec<_>, skillbundle_format::Error> = resources.collect();
     let next = listing.next(end, published.len());
     call.server.seen(List::Resources, Some(skills));
-    write_cacheable(call, out, next, "resources", &resources.map_err(unreadable)?)
+    write_cacheable(
+        call,
+        out,
+        next,
+        "resources",
+        &resources.map_err(unreadable)?,
+    )
 }
 
 fn entry(skill: &PublishedSkill<'_>) -> Result<Described, skillbundle_format::Error> {

@@ -143,7 +143,9 @@ impl Listing {
 
 /// The skills, or the error that there are none.
 pub(crate) fn loaded(skills: &Skills) -> Result<&Arc<Generation>, RpcError> {
-    skills.as_ref().map_err(|not_loaded| unreadable(&not_loaded.0))
+    skills
+        .as_ref()
+        .map_err(|not_loaded| unreadable(&not_loaded.0))
 }
 
 /// The skills are damaged: not the client's fault.

@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
 
-use super::suggest::distance;
-use super::reply::{Reply, ToolError, digest, shortened};
-use super::tools::ToolCall;
 use super::catalogue;
+use super::reply::{Reply, ToolError, digest, shortened};
+use super::suggest::distance;
+use super::tools::ToolCall;
 use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{

@@ -8,8 +8,8 @@ use skillbundle_format::{Dialect, Hit, Hits, Matched, Search};
 
 use super::cursor::Pages;
 use super::reply::{Reply, ToolError, shortened};
-use super::tools::ToolCall;
 use super::skills_list::{Entry, add_line, counted};
+use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",

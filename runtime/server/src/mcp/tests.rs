@@ -8,6 +8,7 @@ mod freshness;
 mod listing;
 mod matching;
 mod notifier;
+mod schedulers;
 mod schemas;
 mod searching;
 mod skill;
@@ -17,6 +18,7 @@ use skillbundle_format::{Scope, SkillEntry, SkillSet, write};
 
 use super::reply::digest;
 use super::tools::TOOLS;
+use super::toolset::ToolContext;
 use crate::testing::{Client, Fake, folder, set, spec_folders, spec_tree, tree};
 use crate::{Embedded, Options};
 

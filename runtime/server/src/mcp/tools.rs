@@ -227,7 +227,8 @@ impl Tool {
             str::to_owned,
         );
         let mut next = self.next.iter();
-        if let Some((name, next)) = next.find_map(|(tool, next)| Some((toolset.name(tool)?, next))) {
+        if let Some((name, next)) = next.find_map(|(tool, next)| Some((toolset.name(tool)?, next)))
+        {
             description.push(' ');
             description.push_str(&next.replace("{}", name));
         }
@@ -274,7 +275,10 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
     }
     let (server, skills) = (call.server, skills.as_ref().ok());
     let over = skills.map(|skills| skills.content_address());
-    let mut cache = server.tool_list.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cache = server
+        .tool_list
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if cache.json.is_empty() || cache.over != over {
         let tools = described(server, skills.map(AsRef::as_ref));
         let json = serde_json::to_string(&tools).map_err(results::unreadable)?;

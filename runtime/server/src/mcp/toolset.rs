@@ -297,7 +297,10 @@ mod tests {
             (&with, true, ",get_asset,refresh_skills"),
         ] {
             let catalog = bundle.catalog().ok();
-            let context = ToolContext { catalog, can_change };
+            let context = ToolContext {
+                catalog,
+                can_change,
+            };
             assert_eq!(names(Tools::default(), &context), format!("{always}{more}"));
             let named: Tools = "get_asset,refresh_skills".parse().unwrap();
             assert_eq!(names(named, &context), "get_asset,refresh_skills");

@@ -245,7 +245,11 @@ impl Inner {
             .and_then(Generation::new);
         match loaded {
             Ok(generation) => {
-                tracing::info!(skills = generation.len(), "loaded {}", self.source.describe());
+                tracing::info!(
+                    skills = generation.len(),
+                    "loaded {}",
+                    self.source.describe()
+                );
                 self.current.publish(generation);
                 check.loaded = Some(state);
                 check.failure = None;

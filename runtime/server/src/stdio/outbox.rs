@@ -79,7 +79,12 @@ impl Outbox {
     }
 
     /// Notes that a task answers this request. One that `stays` is not counted as running.
-    pub(crate) fn expect(self: &Arc<Self>, id: Id, token: CancellationToken, stays: bool) -> Running {
+    pub(crate) fn expect(
+        self: &Arc<Self>,
+        id: Id,
+        token: CancellationToken,
+        stays: bool,
+    ) -> Running {
         let mut state = self.state();
         state.in_flight.push((id, token));
         state.running += usize::from(!stays);
@@ -98,7 +103,9 @@ impl Outbox {
 
     fn forget(&self, id: &Id) -> Option<CancellationToken> {
         let in_flight = &mut self.state().in_flight;
-        let index = in_flight.iter().position(|(in_flight, _)| in_flight == id)?;
+        let index = in_flight
+            .iter()
+            .position(|(in_flight, _)| in_flight == id)?;
         self.changed.notify_waiters();
         Some(in_flight.swap_remove(index).1)
     }

@@ -163,9 +163,9 @@ impl Dispatcher {
                 return;
             }
         };
-        let answered = self
-            .outbox
-            .respond(&request.id, |out| self.server.answer_now(plan, &request, out));
+        let answered = self.outbox.respond(&request.id, |out| {
+            self.server.answer_now(plan, &request, out)
+        });
         if !matches!(answered, Some(Err(_))) {
             self.era = plan.session_after(self.era);
         }
