@@ -14,7 +14,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::body;
 use super::plain;
-use super::reply::{self, Answer};
+use super::response::{self, Response};
 #[cfg(feature = "conformance-fixtures")]
 use crate::mcp::fixtures::Fixtures;
 use crate::mcp::{Clerk, Server};
@@ -48,7 +48,7 @@ impl Protocol {
         headers: &HeaderMap,
         request: &ClientRequest,
         id: &RequestId,
-    ) -> Option<Answer> {
+    ) -> Option<Response> {
         let clerk = match self {
             Self::Skills(_, clerk) => clerk,
             #[cfg(feature = "conformance-fixtures")]
@@ -58,14 +58,14 @@ impl Protocol {
         let mut clerk = clerk.lock().unwrap_or_else(PoisonError::into_inner);
         let mut response = Vec::new();
         let answered = respond(id, &mut response, |into| clerk.answer(request, era, into));
-        answered.then(|| reply::json(StatusCode::OK, response))
+        answered.then(|| response::json(StatusCode::OK, response))
     }
 
-    pub(super) async fn handle(&self, request: Request<Full<Bytes>>) -> Answer {
+    pub(super) async fn handle(&self, request: Request<Full<Bytes>>) -> Response {
         match self {
-            Self::Skills(service, _) => service.handle(request).await,
+            Self::Skills(service, _) => response::boxed(service.handle(request).await),
             #[cfg(feature = "conformance-fixtures")]
-            Self::Fixtures(service) => service.handle(request).await,
+            Self::Fixtures(service) => response::boxed(service.handle(request).await),
         }
     }
 }
@@ -75,7 +75,7 @@ fn service<H: ServerHandler + Clone>(handler: H) -> Service<H> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        .with_max_request_body_bytes(body::MOST)
+        .with_max_request_body_bytes(body::MAX_BODY)
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let sessions = Arc::new(NeverSessionManager::default());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http_body_util::Full;
-use hyper::body::{Body, Incoming as Arriving};
+use hyper::body::{Bytes, Incoming as Arriving};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
@@ -15,11 +15,12 @@ use rmcp::model::{ErrorCode, RequestId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::body::{self, Fault};
-use super::guard::Guard;
+use super::auth::Auth;
+use super::body::{self, ReadError};
 use super::protocol::Protocol;
-use super::reply::{self, Answer};
-use super::{Limits, plain, probe};
+use super::response::{self, Response};
+use super::timed_stream::{Activity, Handover};
+use super::{Limits, health, plain};
 use crate::library::Library;
 use crate::transport::message::{self, Incoming, Refused, WireId};
 
@@ -30,8 +31,8 @@ pub(super) const PATH: &str = "/mcp";
 const LOGGED: usize = 64;
 
 /// Lets requests in and answers them.
-pub(super) struct Door {
-    guard: Guard,
+pub(super) struct Service {
+    auth: Auth,
     library: Library,
     mcp: Protocol,
     bodies: body::Reader,
@@ -46,10 +47,10 @@ struct Asked {
     method: Option<String>,
 }
 
-impl Door {
-    pub(super) fn new(guard: Guard, library: Library, mcp: Protocol, limits: Limits) -> Self {
+impl Service {
+    pub(super) fn new(auth: Auth, library: Library, mcp: Protocol, limits: Limits) -> Self {
         Self {
-            guard,
+            auth,
             library,
             mcp,
             bodies: body::Reader::new(),
@@ -64,12 +65,14 @@ impl Door {
         let _ = self.library.current().await;
     }
 
-    /// Answers one request. What comes with the answer is to be held until it
+    /// Responses one request. What comes with the answer is to be held until it
     /// has left.
     pub(super) async fn answer(
         &self,
         request: Request<Arriving>,
-    ) -> (Answer, Option<OwnedSemaphorePermit>) {
+        activity: &Arc<Activity>,
+    ) -> Response {
+        activity.head_arrived();
         let began = Instant::now();
         let (head, body) = request.into_parts();
         let (method, path) = (head.method.clone(), head.uri.path().to_owned());
@@ -78,35 +81,37 @@ impl Door {
         let answer = if let Some(answer) = self.without_turn(&head).await {
             answer
         } else {
-            let turn = self.in_turn(head, body, &mut asked, &mut permit);
+            let turn = self.in_turn(head, body, activity, &mut asked, &mut permit);
             timeout(self.limits.request, turn)
                 .await
                 .unwrap_or_else(|_| late(&asked, permit.is_some()))
         };
         log(&method, &path, &asked, &answer, began);
-        (answer, permit)
+        let mut answer = answer;
+        answer.body_mut().hold(Handover::new(Arc::clone(activity), permit));
+        answer
     }
 
     /// What can be said from the head alone.
-    async fn without_turn(&self, head: &Parts) -> Option<Answer> {
+    async fn without_turn(&self, head: &Parts) -> Option<Response> {
         let path = head.uri.path();
-        if let Some(answer) = probe::answer(&head.method, path, &self.library).await {
+        if let Some(answer) = health::answer(&head.method, path, &self.library).await {
             return Some(answer);
         }
-        if let Err(stranger) = self.guard.admit(&head.uri, &head.headers) {
-            return Some(reply::turned_away(stranger));
+        if let Err(stranger) = self.auth.check(&head.uri, &head.headers) {
+            return Some(response::rejected(stranger));
         }
         if path != PATH {
-            return Some(reply::text(
+            return Some(response::text(
                 StatusCode::NOT_FOUND,
                 "nothing here; the protocol is spoken at /mcp",
             ));
         }
         if head.method != Method::POST {
-            return Some(reply::not_allowed("POST"));
+            return Some(response::method_not_allowed("POST"));
         }
         (!is_json(&head.headers)).then(|| {
-            reply::text(
+            response::text(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "expected the header Content-Type: application/json",
             )
@@ -118,14 +123,16 @@ impl Door {
         &self,
         head: Parts,
         body: Arriving,
+        activity: &Activity,
         asked: &mut Asked,
         permit: &mut Option<OwnedSemaphorePermit>,
-    ) -> Answer {
+    ) -> Response {
         *permit = Arc::clone(&self.turns).acquire_owned().await.ok();
         let body = match self.bodies.read(body).await {
             Ok(body) => body,
             Err(fault) => return no_body(&fault),
         };
+        activity.request_arrived();
         let (mut faulty, mut id) = (None, None);
         match message::read(body.bytes.trim_ascii()) {
             Incoming::Request(request, named) => {
@@ -139,7 +146,7 @@ impl Door {
                 faulty = Some(refused);
             }
             Incoming::Refused(refused) => {
-                return reply::refused(StatusCode::BAD_REQUEST, &refused);
+                return refusal(StatusCode::BAD_REQUEST, &refused);
             }
             Incoming::Notice(_) | Incoming::Ignored => {}
         }
@@ -149,7 +156,7 @@ impl Door {
             .headers
             .get(plain::METHOD)
             .is_some_and(|it| it == "initialize");
-        let request = Request::from_parts(head, Full::new(body.bytes.clone()));
+        let request = Request::from_parts(head, Full::new(Bytes::from(body.bytes.clone())));
         let answer = self.mcp.handle(request).await;
         match (answer.status(), faulty) {
             // rmcp checks headers against the message first, and so they count
@@ -158,11 +165,11 @@ impl Door {
             (
                 StatusCode::OK | StatusCode::NOT_FOUND | StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 Some(refused),
-            ) if !unknown => reply::refused(StatusCode::OK, &refused),
+            ) if !unknown => refusal(StatusCode::OK, &refused),
             // The type was right: this is its word for what it cannot read, such
             // as parameters of an unknown method nested too deep.
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, _) => {
-                reply::refused(StatusCode::BAD_REQUEST, &unread(id.as_ref()))
+                refusal(StatusCode::BAD_REQUEST, &unread(id.as_ref()))
             }
             _ => answer,
         }
@@ -177,6 +184,15 @@ fn unread(id: Option<&RequestId>) -> Refused {
     }
 }
 
+fn refusal(status: StatusCode, refused: &Refused) -> Response {
+    response::json(status, refused.to_json())
+}
+
+fn error(status: StatusCode, code: ErrorCode, message: &str) -> Response {
+    let message = message.to_owned();
+    refusal(status, &Refused { id: None, code, message })
+}
+
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers
         .get(CONTENT_TYPE)
@@ -185,29 +201,29 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-fn no_body(fault: &Fault) -> Answer {
+fn no_body(fault: &ReadError) -> Response {
     let (status, message) = match fault {
-        Fault::TooLarge => (
+        ReadError::TooLarge => (
             StatusCode::PAYLOAD_TOO_LARGE,
             format!(
                 "a message may be {} bytes long, this one is longer",
-                body::MOST
+                body::MAX_BODY
             ),
         ),
-        Fault::Broken => (StatusCode::BAD_REQUEST, "the message broke off".to_owned()),
+        ReadError::Broken => (StatusCode::BAD_REQUEST, "the message broke off".to_owned()),
     };
-    closing(reply::error(status, ErrorCode::INVALID_REQUEST, &message))
+    closing(error(status, ErrorCode::INVALID_REQUEST, &message))
 }
 
 /// What is said when the time is over: who is to blame depends on how far the
 /// request had come.
-fn late(asked: &Asked, in_turn: bool) -> Answer {
+fn late(asked: &Asked, in_turn: bool) -> Response {
     if !in_turn {
-        let answer = reply::text(
+        let answer = response::text(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many requests are under way; try again",
         );
-        return closing(reply::with(answer, RETRY_AFTER, "1"));
+        return closing(response::with(answer, RETRY_AFTER, "1"));
     }
     let (status, code, message) = match asked.method {
         None => (
@@ -221,17 +237,17 @@ fn late(asked: &Asked, in_turn: bool) -> Answer {
             "the answer took too long; other requests still work",
         ),
     };
-    closing(reply::error(status, code, message))
+    closing(error(status, code, message))
 }
 
 /// For a connection whose request was not read to its end.
-fn closing(answer: Answer) -> Answer {
-    reply::with(answer, CONNECTION, "close")
+fn closing(answer: Response) -> Response {
+    response::with(answer, CONNECTION, "close")
 }
 
 /// The access log. Bodies, queries and headers may hold secrets and stay out.
-fn log(method: &Method, path: &str, asked: &Asked, answer: &Answer, began: Instant) {
-    let bytes = answer.body().size_hint().exact();
+fn log(method: &Method, path: &str, asked: &Asked, answer: &Response, began: Instant) {
+    let bytes = answer.body().len();
     let bytes = bytes.map_or_else(|| Cow::from("-"), |bytes| bytes.to_string().into());
     tracing::info!(
         "{} {} {} {} {bytes} {}us",
