@@ -9,7 +9,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::IN_FLIGHT;
+use super::session::IN_FLIGHT;
 use crate::Options;
 use crate::testing::{Client, Fake, PATIENCE, spec_folders, start};
 

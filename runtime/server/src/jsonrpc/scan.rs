@@ -2,11 +2,7 @@
 //! its sender gets an answer. Works piece by piece and keeps a few bytes: in
 //! messages of the TypeScript SDK the id stands last, behind all the params.
 
-use rmcp::model::RequestId;
-
-/// An id as it stood on the wire: a JSON string or number.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WireId(String);
+use super::Id;
 
 /// Longest id that is looked for in a broken line. Real ones are counters and UUIDs.
 const LONGEST: usize = 256;
@@ -20,7 +16,7 @@ pub(crate) struct IdScan {
     key_next: bool,
     /// What is being collected: a key, or the id.
     token: Vec<u8>,
-    found: Option<WireId>,
+    found: Option<Id>,
 }
 
 /// Where the scan stands.
@@ -50,31 +46,9 @@ enum Role {
     Other,
 }
 
-impl WireId {
-    /// Takes JSON text, if it is a string or a number. It may be as long as the
-    /// line that it stood in: its sender waits for just this one.
-    pub(crate) fn from_json(text: &str) -> Option<Self> {
-        let usable = match text.as_bytes().first()? {
-            b'"' => serde_json::from_str::<String>(text).is_ok(),
-            _ => serde_json::from_str::<serde_json::Number>(text).is_ok(),
-        };
-        usable.then(|| Self(text.to_owned()))
-    }
-
-    /// The id of a request that was read.
-    pub(crate) fn of(id: &RequestId) -> Option<Self> {
-        serde_json::to_string(id).ok().map(Self)
-    }
-
-    /// The JSON text.
-    pub(crate) fn as_json(&self) -> &str {
-        &self.0
-    }
-}
-
 impl IdScan {
     /// The id in a whole line.
-    pub(crate) fn find(line: &[u8]) -> Option<WireId> {
+    pub(crate) fn find(line: &[u8]) -> Option<Id> {
         let mut scan = Self::default();
         scan.feed(line);
         scan.found()
@@ -91,7 +65,7 @@ impl IdScan {
     }
 
     /// What was found.
-    pub(crate) fn found(self) -> Option<WireId> {
+    pub(crate) fn found(self) -> Option<Id> {
         self.found
     }
 
@@ -221,7 +195,7 @@ impl IdScan {
     fn finish(&mut self) -> At {
         self.found = std::str::from_utf8(&self.token)
             .ok()
-            .and_then(WireId::from_json);
+            .and_then(Id::from_json);
         At::Done
     }
 }

@@ -1,17 +1,9 @@
-//! What the desk answers is what rmcp would have answered, to the letter.
+//! A request that is answered as it is read gets the same response as one that becomes a task.
 
-use tokio::sync::watch;
+use skillbundle_format::Role;
 
 use super::*;
-use crate::library::Library;
-use crate::mcp::{FrontDesk, Server};
-use crate::platform::{Input, Output};
 use crate::testing::file;
-use crate::transport::{Outbox, Transport};
-use skillbundle_format::Role;
-use std::io::{Read, Write, pipe};
-use std::os::fd::AsFd;
-use std::sync::Arc;
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#;
@@ -46,6 +38,17 @@ const REQUESTS: &[(&str, &str)] = &[
     ("resources/read", r#""uri":"skill://git/nul.txt""#),
     ("resources/read", r#""uri":"skill://git""#),
     ("resources/read", r#""uri":"file:///etc/passwd""#),
+    ("resources/list", ""),
+    ("resources/templates/list", ""),
+    ("resources/directory/read", r#""uri":"skill://git""#),
+    ("prompts/list", ""),
+    ("prompts/get", r#""name":"git""#),
+    (
+        "completion/complete",
+        r#""ref":{"type":"ref/prompt","name":"git"},"argument":{"name":"x","value":""}"#,
+    ),
+    ("subscriptions/listen", ""),
+    ("made/up", ""),
     ("ping", ""),
 ];
 
@@ -86,18 +89,18 @@ fn answers(source: Fake, requests: &[(&str, String)], opening: Option<&str>) -> 
     requests.iter().enumerate().map(ask).collect()
 }
 
-/// A source that can be slow is never answered for at the desk.
+/// A source that may block makes every request for skills a task.
 fn assert_alike(skills: fn() -> SkillSet, requests: &[(&str, String)], opening: Option<&str>) {
-    let at_desk = answers(Fake::new(skills()), requests, opening);
-    let by_rmcp = answers(Fake::slow(skills()), requests, opening);
-    for ((request, desk), rmcp) in requests.iter().zip(at_desk).zip(by_rmcp) {
+    let at_once = answers(Fake::new(skills()), requests, opening);
+    let by_task = answers(Fake::slow(skills()), requests, opening);
+    for ((request, at_once), by_task) in requests.iter().zip(at_once).zip(by_task) {
         // `to_string` keeps the order of members.
-        assert_eq!(desk.to_string(), rmcp.to_string(), "{request:?}");
+        assert_eq!(at_once.to_string(), by_task.to_string(), "{request:?}");
     }
 }
 
 #[test]
-fn clients_of_either_era_cannot_tell_who_answered() {
+fn both_schedulers_give_the_same_response_in_either_era() {
     let joined = |params: &str, meta: &str| match (params, meta) {
         ("", meta) => meta.to_owned(),
         (params, "") => params.to_owned(),
@@ -130,61 +133,4 @@ fn pages_of_skills_are_the_same_to_the_last_one() {
     }
     assert_eq!((seen, requests.len()), (250, 3));
     assert_alike(many, &requests, None);
-}
-
-/// Whether rmcp is needed for a session of these lines, and how many are answered without it.
-fn served_at_desk(lines: &[&str]) -> (bool, usize) {
-    let (requests, mut stdin) = pipe().expect("a pipe");
-    let (mut stdout, replies) = pipe().expect("a pipe");
-    for line in lines {
-        writeln!(stdin, "{line}").expect("room");
-    }
-    drop(stdin);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let needed = runtime.block_on(async {
-        let outbox = Arc::new(Outbox::new(Output::new(replies.as_fd()).expect("a pipe")));
-        let (at_end, ended) = watch::channel(false);
-        let server = Server::new(Library::new(Fake::new(skills())), Options::default());
-        let desk = FrontDesk::new(server.with_notices(ended), Arc::clone(&outbox));
-        let input = Input::new(requests.into()).expect("a pipe");
-        let mut transport = Transport::new(input, outbox, Box::new(desk), at_end);
-        transport.needs_rmcp().await
-    });
-    drop((runtime, replies));
-    let mut answered = String::new();
-    stdout.read_to_string(&mut answered).expect("UTF-8");
-    (needed, answered.lines().count())
-}
-
-#[test]
-fn a_session_that_only_reads_skills_never_wakes_rmcp() {
-    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"skill","arguments":{"name":"git"}}}"#;
-    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
-    let modern = |method: &str| {
-        format!(r#"{{"jsonrpc":"2.0","id":4,"method":"{method}","params":{{{META}}}}}"#)
-    };
-    let (discover, skills, resources) = (
-        modern("server/discover"),
-        modern("skills/list"),
-        modern("resources/list"),
-    );
-    for (lines, expected) in [
-        (&[INITIALIZE, initialized, list, call][..], (false, 3)),
-        (&[&discover, &skills], (false, 2)),
-        // A probe, and a client that turns out to be an older one.
-        (&[&discover, INITIALIZE, call], (false, 3)),
-        (&["garbage", INITIALIZE, call], (false, 3)),
-        (&[], (false, 0)),
-        // What the desk does not know, and what has a fault.
-        (&[&skills, &resources], (true, 1)),
-        (&[INITIALIZE, &skills], (true, 1)),
-        (&[call], (true, 0)),
-        (&[INITIALIZE, INITIALIZE], (true, 1)),
-    ] {
-        assert_eq!(served_at_desk(lines), expected, "{lines:?}");
-    }
 }

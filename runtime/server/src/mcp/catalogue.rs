@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use skillbundle_format::{Catalog, Error, ROSTER_BYTES, Roster};
 
-use super::offer::Offer;
+use super::toolset::ToolSet;
 use crate::Options;
 
 /// Room kept for the line that counts what is left out.
@@ -49,10 +49,14 @@ const FINDERS: [&str; 4] = ["skills_search", "get_skill", "skills_list", "list_s
 
 /// The description of the `skill` tool: spec 2's, over these skills if there
 /// are any.
-pub(crate) fn description(catalog: Option<Catalog<'_>>, offer: Offer, options: &Options) -> String {
+pub(crate) fn description(
+    catalog: Option<Catalog<'_>>,
+    toolset: ToolSet,
+    options: &Options,
+) -> String {
     let mut text = HEAD.to_owned();
     if let Some(catalog) = catalog
-        && let Err(error) = add_skills(&mut text, catalog, offer, options)
+        && let Err(error) = add_skills(&mut text, catalog, toolset, options)
     {
         tracing::error!("cannot list the skills: {error}");
     }
@@ -63,7 +67,7 @@ pub(crate) fn description(catalog: Option<Catalog<'_>>, offer: Offer, options: &
 fn add_skills(
     text: &mut String,
     catalog: Catalog<'_>,
-    offer: Offer,
+    toolset: ToolSet,
     options: &Options,
 ) -> Result<(), Error> {
     let room = options.description_bytes.map_or(ROSTER_BYTES, |bytes| {
@@ -71,12 +75,12 @@ fn add_skills(
     });
     let roster = catalog.roster(room)?;
     text.push_str(&roster.text);
-    text.push_str(&remainder(&roster, catalog.len(), offer));
+    text.push_str(&remainder(&roster, catalog.len(), toolset));
     Ok(())
 }
 
 /// The line that counts the skills where not all of them are told in full.
-fn remainder(roster: &Roster<'_>, total: usize, offer: Offer) -> String {
+fn remainder(roster: &Roster<'_>, total: usize, toolset: ToolSet) -> String {
     if roster.described == total {
         return String::new();
     }
@@ -87,7 +91,7 @@ fn remainder(roster: &Roster<'_>, total: usize, offer: Offer) -> String {
         ),
         left => format!("… and {left} more skills, {total} in all"),
     };
-    match offer.first(&FINDERS) {
+    match toolset.first(&FINDERS) {
         Some(tool) => format!("\n{counted}; find them with the {tool} tool."),
         None => format!("\n{counted}."),
     }
@@ -96,7 +100,7 @@ fn remainder(roster: &Roster<'_>, total: usize, offer: Offer) -> String {
 /// Names and descriptions as plain lines: `- git: Git workflow`.
 pub(crate) fn lines(
     catalog: Catalog<'_>,
-    offer: Offer,
+    toolset: ToolSet,
     options: &Options,
 ) -> Result<String, Error> {
     let room = options.list_bytes().min(AFTER_MISTAKE);
@@ -115,7 +119,7 @@ pub(crate) fn lines(
         shown += 1;
     }
     if shown < catalog.len() {
-        let search = offer
+        let search = toolset
             .first(&FINDERS)
             .map_or_else(String::new, |tool| format!("; use {tool}"));
         // Writing to a string cannot fail.

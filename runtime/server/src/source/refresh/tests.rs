@@ -1,10 +1,10 @@
-//! The library over a source that fails, waits and counts on demand.
+//! The refresher over a source that fails, waits and counts on demand.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Generation, Library, Refresh, Unavailable};
+use super::{Generation, NotLoaded, Refreshed, Refresher};
 use crate::testing::{Fake, folder, set, spec_folders};
 
 fn on_runtime<T>(work: impl Future<Output = T>) -> T {
@@ -15,22 +15,22 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> T {
         .block_on(work)
 }
 
-async fn current(library: &Library) -> Result<Arc<Generation>, Unavailable> {
-    library.current().await
+async fn current(refresher: &Refresher) -> Result<Arc<Generation>, NotLoaded> {
+    refresher.current().await
 }
 
 #[test]
 fn nothing_is_asked_before_the_first_call_and_one_load_serves_until_something_moves() {
     on_runtime(async {
         let source = Fake::new(spec_folders());
-        let library = Library::new(source.clone());
+        let refresher = Refresher::new(source.clone());
         assert_eq!((source.looks(), source.loads()), (0, 0));
-        let first = current(&library).await.unwrap();
-        let second = current(&library).await.unwrap();
+        let first = current(&refresher).await.unwrap();
+        let second = current(&refresher).await.unwrap();
         assert!(Arc::ptr_eq(&first, &second));
         assert_eq!((source.looks(), source.loads()), (2, 1));
         source.edit(set(vec![folder("new", "d", "b")]));
-        let third = current(&library).await.unwrap();
+        let third = current(&refresher).await.unwrap();
         assert_eq!(
             (source.loads(), first.len(), third.len()),
             (2, 3, 1),
@@ -44,12 +44,12 @@ fn calls_that_arrive_together_share_one_look_and_one_load() {
     on_runtime(async {
         let source = Fake::slow(spec_folders());
         source.close_gate();
-        let library = Library::new(source.clone());
+        let refresher = Refresher::new(source.clone());
         let calls: Vec<_> = (0..20)
             .map(|_| {
-                let library = library.clone();
+                let refresher = refresher.clone();
                 tokio::spawn(
-                    async move { library.current().await.map(|generation| generation.len()) },
+                    async move { refresher.current().await.map(|generation| generation.len()) },
                 )
             })
             .collect();
@@ -71,17 +71,17 @@ fn a_load_outlives_the_call_that_began_it() {
     on_runtime(async {
         let source = Fake::slow(spec_folders());
         source.close_gate();
-        let library = Library::new(source.clone());
+        let refresher = Refresher::new(source.clone());
         for _ in 0..5 {
             tokio::select! {
                 biased;
-                _ = library.current() => panic!("the gate is closed"),
+                _ = refresher.current() => panic!("the gate is closed"),
                 () = tokio::time::sleep(Duration::from_millis(20)) => {}
             }
         }
         assert_eq!(source.loads(), 1, "nobody begins another one meanwhile");
         source.open_gate();
-        assert_eq!(current(&library).await.map(|skills| skills.len()), Ok(3));
+        assert_eq!(current(&refresher).await.map(|skills| skills.len()), Ok(3));
         assert_eq!(source.loads(), 1);
     });
 }
@@ -90,16 +90,16 @@ fn a_load_outlives_the_call_that_began_it() {
 fn a_failed_load_is_not_tried_again_by_every_call() {
     on_runtime(async {
         let source = Fake::new(spec_folders());
-        let library = Library::new(source.clone());
-        let old = current(&library).await.unwrap();
+        let refresher = Refresher::new(source.clone());
+        let old = current(&refresher).await.unwrap();
         source.break_down(Some("cut short"));
         for _ in 0..10 {
-            assert!(Arc::ptr_eq(&old, &current(&library).await.unwrap()));
+            assert!(Arc::ptr_eq(&old, &current(&refresher).await.unwrap()));
         }
         assert_eq!(source.loads(), 2);
         source.break_down(None);
         assert!(
-            !Arc::ptr_eq(&old, &current(&library).await.unwrap()),
+            !Arc::ptr_eq(&old, &current(&refresher).await.unwrap()),
             "a moved state is tried at once"
         );
     });
@@ -120,8 +120,8 @@ fn every_kind_of_failure_is_kept_from_the_calls() {
                     Fake::new(spec_folders())
                 };
                 source.break_down(Some(failure));
-                let library = Library::new(source.clone());
-                let Err(Unavailable(reason)) = current(&library).await else {
+                let refresher = Refresher::new(source.clone());
+                let Err(NotLoaded(reason)) = current(&refresher).await else {
                     panic!("{failure} gave skills")
                 };
                 assert!(
@@ -130,7 +130,7 @@ fn every_kind_of_failure_is_kept_from_the_calls() {
                 );
                 source.break_down(None);
                 assert_eq!(
-                    current(&library)
+                    current(&refresher)
                         .await
                         .map(|generation| generation.len())
                         .ok(),
@@ -146,17 +146,17 @@ fn every_kind_of_failure_is_kept_from_the_calls() {
 fn a_refresh_loads_even_if_nothing_moved_and_reports_failures() {
     on_runtime(async {
         let source = Fake::new(spec_folders());
-        let library = Library::new(source.clone());
-        assert_eq!(library.refresh().await, Refresh::Done(3));
-        assert_eq!(library.refresh().await, Refresh::Done(3));
+        let refresher = Refresher::new(source.clone());
+        assert_eq!(refresher.refresh().await, Refreshed::Done(3));
+        assert_eq!(refresher.refresh().await, Refreshed::Done(3));
         assert_eq!(source.loads(), 2);
         source.break_down(Some("no space"));
-        let Refresh::Failed(reason) = library.refresh().await else {
+        let Refreshed::Failed(reason) = refresher.refresh().await else {
             panic!("it cannot succeed")
         };
         assert!(reason.contains("no space"), "{reason}");
         assert_eq!(
-            current(&library)
+            current(&refresher)
                 .await
                 .map(|generation| generation.len())
                 .ok(),
@@ -174,14 +174,14 @@ fn an_archive_is_opened_again_when_its_file_is_replaced() {
             .unwrap();
     };
     on_runtime(async {
-        let library = Library::new(crate::Archive::new(&path).unwrap());
-        let Err(Unavailable(reason)) = current(&library).await else {
+        let refresher = Refresher::new(crate::Archive::new(&path).unwrap());
+        let Err(NotLoaded(reason)) = current(&refresher).await else {
             panic!("there is no file yet")
         };
         assert!(reason.contains("team.skb"), "{reason}");
         for body in ["one", "two", "six"] {
             publish(vec![folder("git", "d", body)]);
-            let generation = current(&library).await.unwrap();
+            let generation = current(&refresher).await.unwrap();
             let skill = generation
                 .catalog()
                 .unwrap()

@@ -1,16 +1,14 @@
-//! Which tools a client is offered: those the operator named; unless any were
-//! named, all but those that can do nothing with the present skills. What the
-//! tools are stands in `tools`.
+//! Which tools a client is offered: those that the operator named, or all that can do something
+//! with the present skills. What the tools are stands in `tools`.
 
 use std::str::FromStr;
 
 use skillbundle_format::Catalog;
 
-use super::near::distance;
+use super::suggest::distance;
 use super::tools::{TOOLS, Tool};
 use crate::Options;
 use crate::error::Error;
-use crate::source::Mode;
 
 /// Names that stand for several tools: one for each spec that has some.
 const PRESETS: &[(&str, &[&str])] = &[
@@ -22,86 +20,85 @@ const PRESETS: &[(&str, &[&str])] = &[
     ("catalog", &["skills_list", "skills_search"]),
 ];
 
-/// The preset of every tool. Unlike naming none it keeps the idle ones.
+/// The preset of every tool. Unlike naming none, it keeps the unused ones.
 const ALL: &str = "all";
 
-/// When a tool can do nothing, so that offering it would only cost a model
-/// tokens. The others always have an answer: "there are no skills" is one, and
-/// a host that ignores changes would otherwise never see the tools for the
-/// first skill of an empty directory.
-static IDLE: &[Idle] = &[
-    Idle {
+/// When a tool can do nothing, so that offering it would only cost a model tokens. The others
+/// always have an answer: "there are no skills" is one, and a host that ignores changes would
+/// otherwise never see the tools for the first skill of an empty directory.
+static UNUSED: &[Unused] = &[
+    Unused {
         tool: "get_asset",
         why: "no skill has a file",
-        holds: |present| present.catalog.map(|catalog| !catalog.has_files()),
+        applies: |context| context.catalog.map(|catalog| !catalog.has_files()),
     },
-    Idle {
+    Unused {
         tool: "refresh_skills",
         why: "the skills are part of the program and cannot change",
-        holds: |present| Some(present.mode == Mode::Embedded),
+        applies: |context| Some(!context.can_change),
     },
 ];
 
-/// The tools that an operator chose. By default all that can do something with
-/// the present skills; what was named is offered whatever the skills are.
+/// The tools that an operator chose. By default all that can do something with the present skills;
+/// a tool that was named is offered whatever the skills are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tools(Option<Set>);
 
-/// Tools, a bit for each place in [`TOOLS`].
+/// A set of tools: a bit for each index into [`TOOLS`].
 type Set = u16;
 
 const _: () = assert!(TOOLS.len() <= Set::BITS as usize);
 
-/// The skills that tools have to work with.
+/// What tools have to work with.
 #[derive(Clone, Copy)]
-pub(crate) struct Present<'a> {
+pub(crate) struct ToolContext<'a> {
     /// The skills, once they are loaded.
     pub(crate) catalog: Option<Catalog<'a>>,
-    /// Where they come from.
-    pub(crate) mode: Mode,
+    /// Whether other skills may be served later.
+    pub(crate) can_change: bool,
 }
 
-/// What is offered over some skills.
+/// The tools that are offered over some skills.
 #[derive(Clone, Copy)]
-pub(crate) struct Offer {
+pub(crate) struct ToolSet {
     offered: Set,
-    /// Those of them that may turn out to be idle once skills are loaded.
+    /// Those of them that may turn out to be unused once skills are loaded.
     unsure: Set,
     dotted: bool,
 }
 
-struct Idle {
+struct Unused {
     tool: &'static str,
     why: &'static str,
-    /// Nothing while that cannot be told.
-    holds: fn(&Present<'_>) -> Option<bool>,
+    /// `None` while that cannot be told.
+    applies: fn(&ToolContext<'_>) -> Option<bool>,
 }
 
 impl Options {
-    /// What is offered over these skills.
-    pub(crate) fn offer(&self, present: &Present<'_>) -> Offer {
-        Offer::new(self.tools, present, self.dotted_names)
+    /// The tools that are offered in this context.
+    pub(crate) fn toolset(&self, context: &ToolContext<'_>) -> ToolSet {
+        ToolSet::new(self.tools, context, self.dotted_names)
     }
 }
 
 impl Tools {
-    /// Whether a call of this tool is answered: what an operator left out is
-    /// refused. An idle tool is answered, since a client may have seen it
-    /// before a change, or may call it while skills are replaced.
-    pub(crate) fn answer(self, tool: &Tool) -> bool {
+    /// Whether a call of this tool is answered: one that the operator left out is not. An unused
+    /// tool is, since a client may have seen it before a change, or may call it while skills are
+    /// replaced.
+    pub(crate) fn answers(self, tool: &Tool) -> bool {
         self.0.is_none_or(|named| named & bit(tool.name) != 0)
     }
 
-    /// Idle tools that are therefore not offered, and why.
-    pub(crate) fn idle(
+    /// Tools that are not offered because they can do nothing, and why that is so.
+    pub(crate) fn unused(
         self,
-        present: &Present<'_>,
+        context: &ToolContext<'_>,
     ) -> impl Iterator<Item = (&'static str, &'static str)> {
         let open = self.0.is_none();
-        let idle = IDLE
+        let unused = UNUSED
             .iter()
-            .filter(move |idle| open && (idle.holds)(present) == Some(true));
-        idle.map(|idle| (idle.tool, idle.why))
+            .filter(move |unused| open && (unused.applies)(context) == Some(true));
+        unused.map(|unused| (unused.tool, unused.why))
     }
 }
 
@@ -110,21 +107,21 @@ impl FromStr for Tools {
 
     /// Names of tools and presets between commas: `loader,skills_search`.
     fn from_str(typed: &str) -> Result<Self, Error> {
-        let sets = typed.split(',').map(|word| meant(word.trim()));
-        let named = sets.reduce(|all, set| Ok(all? | set?));
-        named.unwrap_or_else(|| meant("")).map(Some).map(Self)
+        let sets = typed.split(',').map(|word| named(word.trim()));
+        let all = sets.reduce(|all, set| Ok(all? | set?));
+        all.unwrap_or_else(|| named("")).map(Some).map(Self)
     }
 }
 
-impl Offer {
-    pub(crate) fn new(tools: Tools, present: &Present<'_>, dotted: bool) -> Self {
-        let told = |answer| {
-            let rows = IDLE.iter().filter(|row| (row.holds)(present) == answer);
+impl ToolSet {
+    pub(crate) fn new(tools: Tools, context: &ToolContext<'_>, dotted: bool) -> Self {
+        let unused = |answer| {
+            let rows = UNUSED.iter().filter(|row| (row.applies)(context) == answer);
             rows.map(|row| bit(row.tool)).fold(0, |set, bit| set | bit)
         };
         let (offered, unsure) = match tools.0 {
             Some(named) => (named, 0),
-            None => (every() & !told(Some(true)), told(None)),
+            None => (every() & !unused(Some(true)), unused(None)),
         };
         Self {
             offered,
@@ -164,10 +161,10 @@ impl Offer {
     }
 }
 
-/// The tool of this name; nothing where there is none.
+/// The bit of the tool of this name, or 0 if there is none.
 fn bit(name: &str) -> Set {
-    let place = TOOLS.iter().position(|tool| tool.name == name);
-    place.map_or(0, |place| 1 << place)
+    let index = TOOLS.iter().position(|tool| tool.name == name);
+    index.map_or(0, |index| 1 << index)
 }
 
 fn every() -> Set {
@@ -177,8 +174,8 @@ fn every() -> Set {
         .fold(0, |set, bit| set | bit)
 }
 
-/// The tools that one word stands for.
-fn meant(word: &str) -> Result<Set, Error> {
+/// The tools that one word names.
+fn named(word: &str) -> Result<Set, Error> {
     if word == ALL {
         return Ok(every());
     }
@@ -193,7 +190,7 @@ fn meant(word: &str) -> Result<Set, Error> {
         .ok_or_else(|| unknown(word))
 }
 
-/// Says what there is instead of a word that means nothing.
+/// The error for a word that names nothing: it lists what there is.
 fn unknown(word: &str) -> Error {
     let tools: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
     let presets: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).chain([ALL]).collect();
@@ -201,11 +198,11 @@ fn unknown(word: &str) -> Error {
     let typed = letters(&word.to_lowercase());
     let away = |name: &str| distance(&typed, &letters(name));
     let nearest = tools.iter().chain(&presets).min_by_key(|name| away(name));
-    let meant = nearest
+    let suggestion = nearest
         .filter(|name| away(name) <= 2 && away(name) < typed.len())
         .map_or_else(String::new, |name| format!("did you mean `{name}`? "));
     Error::UnknownTool(format!(
-        "no tool or preset `{word}`; {meant}tools: {}; presets: {}",
+        "no tool or preset `{word}`; {suggestion}tools: {}; presets: {}",
         tools.join(", "),
         presets.join(", ")
     ))
@@ -218,8 +215,8 @@ mod tests {
     use super::*;
     use crate::testing::{spec_folders, spec_tree};
 
-    fn names(tools: Tools, present: &Present<'_>) -> String {
-        let names = Offer::new(tools, present, false).names();
+    fn names(tools: Tools, context: &ToolContext<'_>) -> String {
+        let names = ToolSet::new(tools, context, false).names();
         let shipped: Vec<_> = names.into_iter().filter(|name| *name != "panics").collect();
         shipped.join(",")
     }
@@ -227,7 +224,7 @@ mod tests {
     #[test]
     fn every_row_of_the_tables_names_a_tool_and_no_preset_is_called_like_one() {
         let rows = PRESETS.iter().flat_map(|(_, tools)| *tools);
-        for tool in rows.chain(IDLE.iter().map(|idle| &idle.tool)) {
+        for tool in rows.chain(UNUSED.iter().map(|unused| &unused.tool)) {
             assert_ne!(bit(tool), 0, "{tool}");
         }
         for preset in PRESETS.iter().map(|(name, _)| *name).chain([ALL]) {
@@ -237,9 +234,9 @@ mod tests {
 
     #[test]
     fn words_mean_tools_and_presets_in_any_mixture() {
-        let nothing_known = Present {
+        let nothing_known = ToolContext {
             catalog: None,
-            mode: Mode::Embedded,
+            can_change: false,
         };
         for (typed, expected) in [
             ("skill", "skill"),
@@ -293,30 +290,33 @@ mod tests {
         let bundle = |set| Bundle::from_bytes(&write(&set).unwrap()).unwrap();
         let (without, with) = (bundle(spec_folders()), bundle(spec_tree()));
         let always = "skill,get_skill,skills_search,skills_list,list_skills";
-        for (bundle, mode, more) in [
-            (&without, Mode::Embedded, ""),
-            (&without, Mode::Archive, ",refresh_skills"),
-            (&with, Mode::Embedded, ",get_asset"),
-            (&with, Mode::Local, ",get_asset,refresh_skills"),
+        for (bundle, can_change, more) in [
+            (&without, false, ""),
+            (&without, true, ",refresh_skills"),
+            (&with, false, ",get_asset"),
+            (&with, true, ",get_asset,refresh_skills"),
         ] {
             let catalog = bundle.catalog().ok();
-            let present = Present { catalog, mode };
-            assert_eq!(names(Tools::default(), &present), format!("{always}{more}"));
+            let context = ToolContext {
+                catalog,
+                can_change,
+            };
+            assert_eq!(names(Tools::default(), &context), format!("{always}{more}"));
             let named: Tools = "get_asset,refresh_skills".parse().unwrap();
-            assert_eq!(names(named, &present), "get_asset,refresh_skills");
+            assert_eq!(names(named, &context), "get_asset,refresh_skills");
         }
     }
 
     #[test]
     fn before_skills_are_loaded_a_tool_may_be_listed_but_not_named() {
-        let present = Present {
+        let context = ToolContext {
             catalog: None,
-            mode: Mode::Local,
+            can_change: true,
         };
-        let offer = Offer::new(Tools::default(), &present, true);
-        assert!(offer.names().contains(&"get_asset") && offer.is_unsure_of("get_asset"));
+        let toolset = ToolSet::new(Tools::default(), &context, true);
+        assert!(toolset.names().contains(&"get_asset") && toolset.is_unsure_of("get_asset"));
         assert_eq!(
-            offer.first(&["get_asset", "skills_list"]),
+            toolset.first(&["get_asset", "skills_list"]),
             Some("skills.list")
         );
     }

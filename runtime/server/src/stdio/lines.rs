@@ -1,11 +1,7 @@
 //! Cuts what arrives into lines, and lets none grow without bound: an
 //! over-long one is dropped while it arrives, all but its id.
 
-use super::scan::{IdScan, WireId};
-
-/// Longest line that is read. Our largest requests hold a task description of
-/// some kilobytes; the other SDKs draw the line at 4 MiB (HTTP) to 16 MiB.
-pub(crate) const LONGEST: usize = 4 * 1024 * 1024;
+use crate::jsonrpc::{Id, IdScan, LONGEST};
 
 /// Capacity that is kept between lines; what a large line took is given back.
 const KEPT: usize = 64 * 1024;
@@ -29,7 +25,7 @@ pub(crate) enum Line<'a> {
     /// Its bytes, without line end, byte order mark and white space around.
     Whole(&'a [u8]),
     /// Longer than [`LONGEST`]; its id, if there was one.
-    TooLong(Option<WireId>),
+    TooLong(Option<Id>),
 }
 
 impl Lines {
