@@ -12,21 +12,18 @@ mod service;
 mod auth;
 mod body;
 mod events;
+mod headers;
 mod health;
-mod plain;
-mod protocol;
 mod response;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::library::Library;
 use crate::mcp::Server;
-use crate::source::Source;
+use crate::source::{Refresher, Source};
 use crate::{Error, Options, platform};
 use auth::Auth;
-use protocol::Protocol;
 use service::Service;
 
 pub use auth::Token;
@@ -94,38 +91,11 @@ pub fn bind(source: impl Source, options: Options, settings: Settings) -> Result
     bind_within(source, options, settings, Limits::default())
 }
 
-/// The same, with the tools, resources and prompts that the official
-/// conformance suite asks for by name. For nobody else.
-#[cfg(feature = "conformance-fixtures")]
-pub fn bind_with_fixtures(
-    source: impl Source,
-    options: Options,
-    settings: Settings,
-) -> Result<Bound, Error> {
-    bind_for(
-        source,
-        options,
-        settings,
-        Limits::default(),
-        Protocol::fixtures,
-    )
-}
-
 fn bind_within(
     source: impl Source,
     options: Options,
     settings: Settings,
     limits: Limits,
-) -> Result<Bound, Error> {
-    bind_for(source, options, settings, limits, Protocol::skills)
-}
-
-fn bind_for(
-    source: impl Source,
-    options: Options,
-    settings: Settings,
-    limits: Limits,
-    protocol: fn(Server) -> Protocol,
 ) -> Result<Bound, Error> {
     let wanted = settings.address;
     if settings.token.is_none() && !wanted.ip().is_loopback() {
@@ -139,12 +109,12 @@ fn bind_for(
     listener.set_nonblocking(true).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let auth = Auth::new(settings, address)?;
-    let library = Library::new(source);
-    let server = Server::new(library.clone(), options);
+    let refresher = Refresher::new(source);
+    let server = Server::new(refresher.clone(), options);
     Ok(Bound {
         listener,
         address,
-        service: Service::new(auth, library, protocol(server), limits),
+        service: Service::new(auth, refresher, server, limits),
         limits,
     })
 }

@@ -12,6 +12,9 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::mcp::Notify;
 
 /// Notifications that may wait for a slow client. A sender that is told so stops.
 const MAX_WAITING: usize = 1024;
@@ -19,76 +22,90 @@ const MAX_WAITING: usize = 1024;
 /// Between two messages a comment is sent this often, so that proxies keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Sends a notification. Returns false if the client has gone or does not read.
-pub(super) type Notify = Arc<dyn Fn(Vec<u8>) -> bool + Send + Sync>;
-
 /// A JSON-RPC response, and the HTTP status that says the same.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) json: Vec<u8>,
 }
 
-/// A request that is being answered.
+/// A request that is being answered. Dropped with its connection, it cancels the work.
 pub(super) struct Answering {
-    answer: Option<Pin<Box<dyn Future<Output = Reply> + Send>>>,
+    work: Option<Work>,
     reply: Option<Reply>,
+}
+
+struct Work {
+    answer: Pin<Box<dyn Future<Output = Reply> + Send>>,
     notifications: mpsc::Receiver<Vec<u8>>,
+    _cancel: DropGuard,
 }
 
 /// What comes next of an answer.
-pub(super) enum Message {
+pub(super) enum Next {
     Notification(Vec<u8>),
     Reply(Reply),
 }
 
 /// The rest of an answer as events.
 pub(super) struct Events {
-    first: Option<Message>,
+    first: Option<Next>,
     /// `None` after the reply.
     answering: Option<Answering>,
     keep_alive: Pin<Box<Sleep>>,
 }
 
 impl Answering {
-    /// Runs `answer` with what sends notifications ahead of its reply.
-    pub(super) fn new<A>(answer: impl FnOnce(Notify) -> A) -> Self
+    /// Runs `answer`, which may send notifications ahead of its reply.
+    pub(super) fn new<A>(token: CancellationToken, answer: impl FnOnce(Notify) -> A) -> Self
     where
         A: Future<Output = Reply> + Send + 'static,
     {
         let (sender, notifications) = mpsc::channel(MAX_WAITING);
-        let notify: Notify = Arc::new(move |message| sender.try_send(message).is_ok());
+        let notify: Notify = Arc::new(move |json| sender.try_send(json.to_vec()).is_ok());
         Self {
-            answer: Some(Box::pin(answer(notify))),
+            work: Some(Work {
+                answer: Box::pin(answer(notify)),
+                notifications,
+                _cancel: token.drop_guard(),
+            }),
             reply: None,
-            notifications,
+        }
+    }
+
+    /// A request that has been answered.
+    pub(super) fn done(reply: Reply) -> Self {
+        Self {
+            work: None,
+            reply: Some(reply),
         }
     }
 
     /// The next message. Must not be called after the reply.
-    pub(super) async fn next(&mut self) -> Message {
+    pub(super) async fn next(&mut self) -> Next {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Message> {
-        if let Some(answer) = &mut self.answer
-            && let Poll::Ready(reply) = answer.as_mut().poll(context)
-        {
-            self.answer = None;
-            self.reply = Some(reply);
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Next> {
+        if let Some(work) = &mut self.work {
+            if self.reply.is_none()
+                && let Poll::Ready(reply) = work.answer.as_mut().poll(context)
+            {
+                self.reply = Some(reply);
+            }
+            if let Poll::Ready(Some(json)) = work.notifications.poll_recv(context) {
+                return Poll::Ready(Next::Notification(json));
+            }
         }
-        if let Poll::Ready(Some(message)) = self.notifications.poll_recv(context) {
-            return Poll::Ready(Message::Notification(message));
-        }
-        match self.reply.take() {
-            Some(reply) => Poll::Ready(Message::Reply(reply)),
-            None => Poll::Pending,
-        }
+        self.reply.take().map_or(Poll::Pending, |reply| {
+            self.work = None;
+            Poll::Ready(Next::Reply(reply))
+        })
     }
 }
 
 impl Events {
     /// Begins with the message that has come already.
-    pub(super) fn new(first: Message, answering: Answering) -> Self {
+    pub(super) fn new(first: Next, answering: Answering) -> Self {
         Self {
             first: Some(first),
             answering: Some(answering),
@@ -106,8 +123,8 @@ impl Events {
             None => answering.poll_next(context),
         };
         let event = match message {
-            Poll::Ready(Message::Notification(json)) => event(&json),
-            Poll::Ready(Message::Reply(reply)) => {
+            Poll::Ready(Next::Notification(json)) => event(&json),
+            Poll::Ready(Next::Reply(reply)) => {
                 self.answering = None;
                 event(&reply.json)
             }

@@ -7,15 +7,14 @@ use std::time::Duration;
 use hyper::{Method, StatusCode};
 
 use super::response::{self, Response};
-use crate::library::Library;
-use crate::source::Mode;
+use crate::source::Refresher;
 
 /// How long a response waits for the first load. Supervisors give up after a second or so, and
 /// "loading" is an answer, too.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Answers `/healthz` and `/readyz`. Returns `None` for other paths.
-pub(super) async fn answer(method: &Method, path: &str, library: &Library) -> Option<Response> {
+pub(super) async fn answer(method: &Method, path: &str, refresher: &Refresher) -> Option<Response> {
     if !matches!(path, "/healthz" | "/readyz") {
         return None;
     }
@@ -26,10 +25,10 @@ pub(super) async fn answer(method: &Method, path: &str, library: &Library) -> Op
         return Some(response::json(StatusCode::OK, r#"{"status":"ok"}"#));
     }
     Some(
-        match tokio::time::timeout(PATIENCE, library.current()).await {
+        match tokio::time::timeout(PATIENCE, refresher.current()).await {
             Ok(Ok(generation)) => {
                 // Embedded skills are public. What else is served stays private.
-                let digest = (library.mode() == Mode::Embedded).then(|| generation.digest());
+                let digest = (!refresher.can_change()).then(|| generation.digest());
                 ready(digest)
             }
             Ok(Err(_)) => not_ready("no skills could be loaded; the log of the server says why"),

@@ -26,11 +26,6 @@ pub(super) struct Body {
 enum Content {
     Whole(Bytes),
     Events(Box<Events>),
-    Boxed(http_body_util::combinators::BoxBody<Bytes, Infallible>),
-}
-
-pub(super) fn boxed(r: hyper::Response<http_body_util::combinators::BoxBody<Bytes, Infallible>>) -> Response {
-    r.map(|b| Body { content: Content::Boxed(b), handover: None })
 }
 
 impl Body {
@@ -39,7 +34,6 @@ impl Body {
         match &self.content {
             Content::Whole(bytes) => Some(bytes.len()),
             Content::Events(_) => None,
-            Content::Boxed(b) => b.size_hint().exact().and_then(|it| usize::try_from(it).ok()),
         }
     }
 
@@ -61,13 +55,12 @@ impl HttpBody for Body {
             Content::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Content::Whole(bytes) => Poll::Ready(Some(std::mem::take(bytes))),
             Content::Events(events) => events.poll_next(context),
-            Content::Boxed(b) => return Pin::new(b).poll_frame(context),
         };
         next.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.content { Content::Boxed(b) => b.is_end_stream(), _ => self.len() == Some(0) }
+        self.len() == Some(0)
     }
 
     fn size_hint(&self) -> SizeHint {

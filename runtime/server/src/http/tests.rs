@@ -2,8 +2,6 @@
 //! to fractions of a second where a test waits for one to pass.
 
 mod answers;
-#[cfg(feature = "conformance-fixtures")]
-mod fixtures;
 mod kit;
 mod limits;
 mod headers;
