@@ -3,7 +3,7 @@
 //! and `answer` append the result. One file per tool and per group of methods below `mcp/`; how
 //! messages travel is the concern of `stdio` and `http`.
 
-mod methods;
+pub(crate) mod methods;
 mod results;
 
 mod completion;

@@ -2,10 +2,8 @@
 //! to fractions of a second where a test waits for one to pass.
 
 mod answers;
-#[cfg(feature = "conformance-fixtures")]
-mod fixtures;
 mod kit;
 mod limits;
-mod plain;
-mod stopping;
-mod strangers;
+mod headers;
+mod shutdown;
+mod auth;

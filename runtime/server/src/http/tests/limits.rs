@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::Limits;
-use super::super::body::MOST;
+use super::super::body::MAX_BODY;
 use super::kit::{Running, call, legacy, settings, skills};
 use crate::testing::{Fake, folder, set};
 
@@ -34,9 +34,9 @@ fn message_of(bytes: usize) -> String {
 #[test]
 fn a_body_may_be_four_mebibytes_long() {
     let server = start(Limits::default());
-    assert_eq!(server.ask("POST /mcp", &[], &message_of(MOST)).status, 200);
+    assert_eq!(server.ask("POST /mcp", &[], &message_of(MAX_BODY)).status, 200);
 
-    let declared = format!("Content-Length: {}", MOST + 1);
+    let declared = format!("Content-Length: {}", MAX_BODY + 1);
     let reply = server.ask("POST /mcp", &[&declared], "");
     assert_eq!((reply.status, reply.code()), (413, -32600), "{reply:?}");
 
@@ -47,7 +47,7 @@ fn a_body_may_be_four_mebibytes_long() {
         "",
     );
     let chunk = [b"10000\r\n".as_slice(), &b" ".repeat(0x10000), b"\r\n"].concat();
-    for _ in 0..=MOST / 0x10000 {
+    for _ in 0..=MAX_BODY / 0x10000 {
         client.write(&chunk);
     }
     assert_eq!(client.reply().expect("a reply").status, 413);
@@ -121,7 +121,7 @@ fn an_answer_that_nobody_takes_is_dropped_and_its_turn_is_free() {
     let big = "x".repeat(12 * 1024 * 1024);
     let source = Fake::new(set(vec![folder("git", "Git workflow", &big)]));
     let limits = Limits {
-        answer: SOON,
+        response: SOON,
         requests: 1,
         ..Limits::default()
     };
@@ -195,4 +195,55 @@ fn idle_connections_make_room_for_new_ones() {
     }
     assert_eq!(server.post(&call("skill")).status, 200);
     assert!(idle.iter_mut().any(super::kit::Client::is_closed));
+}
+
+/// Long enough that a test which waits for it fails.
+const NEVER: Duration = Duration::from_secs(3600);
+
+#[test]
+fn slow_heads_and_bodies_make_room_for_new_connections() {
+    let server = start(Limits {
+        connections: 8,
+        head: NEVER,
+        request: NEVER,
+        ..Limits::default()
+    });
+    let slow = |number: usize| {
+        let mut client = server.connect();
+        match number % 3 {
+            0 => {}
+            1 => client.write(b"POST /mcp HTTP/1.1\r\nX: "),
+            _ => client.send("POST /mcp", &["Content-Length: 100"], "{"),
+        }
+        client
+    };
+    let mut slow: Vec<_> = (0..20).map(slow).collect();
+    assert_eq!(server.ask("GET /healthz", &[], "").status, 200);
+    assert_eq!(server.post(&call("skill")).status, 200);
+    assert!(slow[0].is_closed(), "the oldest is closed first");
+    slow.truncate(19);
+}
+
+#[test]
+fn a_request_under_way_keeps_its_connection() {
+    let source = Fake::slow(set(vec![folder("git", "Git workflow", "\n# Git\n")]));
+    source.close_gate();
+    let limits = Limits {
+        connections: 4,
+        head: NEVER,
+        ..Limits::default()
+    };
+    let server = Running::start_with(source.clone(), settings(), limits);
+    let mut busy = server.connect();
+    busy.send("POST /mcp", &[], &call("skill").to_string());
+    let _slow: Vec<_> = (0..12)
+        .map(|_| {
+            let mut client = server.connect();
+            client.write(b"POST /mcp HTTP/1.1\r\n");
+            client
+        })
+        .collect();
+    assert_eq!(server.ask("GET /healthz", &[], "").status, 200);
+    source.open_gate();
+    assert!(busy.reply().expect("a reply").body.contains("# Git"));
 }
