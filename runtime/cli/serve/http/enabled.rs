@@ -1,11 +1,15 @@
 //! Serving at a port.
 
+#[cfg(feature = "conformance-fixtures")]
+#[path = "../../../../tests/conformance/fixtures.rs"]
+mod fixtures;
+
 use std::env;
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use skillbundle_server::http::{self, Bound, Settings, Token};
-use skillbundle_server::{Error, Options, Source};
+use skillbundle_server::http::{self, Settings, Token};
+use skillbundle_server::{Options, Source};
 
 use super::Http;
 use crate::cli::output::note;
@@ -27,32 +31,20 @@ pub(in super::super) fn serve(
         origins: http.allow_origin.clone(),
         token: token(http)?,
     };
-    let bound = bind(source, options, settings, http)?;
+    let bound = http::bind(source, with_fixtures(options, http), settings)?;
     note(&format!("listening on http://{}/mcp", bound.address()));
     Ok(bound.run()?)
 }
 
-#[cfg(not(feature = "conformance-fixtures"))]
-fn bind(
-    source: impl Source,
-    options: Options,
-    settings: Settings,
-    _: &Http,
-) -> Result<Bound, Error> {
-    http::bind(source, options, settings)
+#[cfg(feature = "conformance-fixtures")]
+fn with_fixtures(mut options: Options, http: &Http) -> Options {
+    options.extra = http.conformance_fixtures.then_some(&fixtures::EXTRA);
+    options
 }
 
-#[cfg(feature = "conformance-fixtures")]
-fn bind(
-    source: impl Source,
-    options: Options,
-    settings: Settings,
-    asked: &Http,
-) -> Result<Bound, Error> {
-    if asked.conformance_fixtures {
-        return http::bind_with_fixtures(source, options, settings);
-    }
-    http::bind(source, options, settings)
+#[cfg(not(feature = "conformance-fixtures"))]
+fn with_fixtures(options: Options, _: &Http) -> Options {
+    options
 }
 
 /// The token: the file that was named, or else what the environment holds.

@@ -127,8 +127,7 @@ pub(super) fn check_request(
     if named.is_some() {
         expect(VERSION, version, named.as_deref())?;
     }
-    let stateless =
-        named.is_some() || is_stateless(version) || request.method == methods::DISCOVER;
+    let stateless = named.is_some() || is_stateless(version) || request.method == methods::DISCOVER;
     if stateless && request.method == methods::INITIALIZE {
         return Err(methods::unknown(methods::INITIALIZE));
     }

@@ -25,7 +25,11 @@ fn post(server: &Running, row: &Row<'_>) -> (u16, i64) {
     let message =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
     let reply = server.ask("POST /mcp", headers, &message);
-    assert_eq!(reply.header("content-type"), Some("application/json"), "{row:?}: {reply:?}");
+    assert_eq!(
+        reply.header("content-type"),
+        Some("application/json"),
+        "{row:?}: {reply:?}"
+    );
     let json = reply.json();
     assert_eq!(json["id"], 1, "{row:?}: {reply:?}");
     (reply.status, json["error"]["code"].as_i64().unwrap_or(0))
@@ -159,7 +163,11 @@ fn a_client_need_not_accept_both_media_types() {
             continue;
         };
         assert_eq!(reply.status, 200, "{accept}: {reply:?}");
-        assert_eq!(reply.header("content-type"), expected, "{accept}: {reply:?}");
+        assert_eq!(
+            reply.header("content-type"),
+            expected,
+            "{accept}: {reply:?}"
+        );
         let json = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         let body = match media_type {
             "text/event-stream" => format!("data: {json}\n\n"),

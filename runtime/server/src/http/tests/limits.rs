@@ -34,7 +34,10 @@ fn message_of(bytes: usize) -> String {
 #[test]
 fn a_body_may_be_four_mebibytes_long() {
     let server = start(Limits::default());
-    assert_eq!(server.ask("POST /mcp", &[], &message_of(MAX_BODY)).status, 200);
+    assert_eq!(
+        server.ask("POST /mcp", &[], &message_of(MAX_BODY)).status,
+        200
+    );
 
     let declared = format!("Content-Length: {}", MAX_BODY + 1);
     let reply = server.ask("POST /mcp", &[&declared], "");
