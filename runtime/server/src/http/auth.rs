@@ -191,7 +191,8 @@ impl Token {
     /// Reads it from a file that belongs to the user of this process and that no one else may
     /// read. Spaces around it are ignored.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
-        let in_file = |error: &dyn fmt::Display| Error::Token(format!("{}: {error}", path.display()));
+        let in_file =
+            |error: &dyn fmt::Display| Error::Token(format!("{}: {error}", path.display()));
         let file = File::open(path).map_err(|error| in_file(&error))?;
         // Of the open file: by now the name could lead elsewhere.
         let metadata = file.metadata().map_err(|error| in_file(&error))?;

@@ -2,8 +2,8 @@
 //! to fractions of a second where a test waits for one to pass.
 
 mod answers;
+mod auth;
+mod headers;
 mod kit;
 mod limits;
-mod headers;
 mod shutdown;
-mod auth;

@@ -171,7 +171,7 @@ fn broken_messages_are_answered_as_over_stdin() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     for (method, status, code) in [("no/such", 200, -32601), ("tools/call", 400, -32700)] {
         let message = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"skill","arguments":{deep}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"skill","arguments":{{"a":{deep}}}}}}}"#
         );
         let reply = server.ask("POST /mcp", &[], &message);
         assert_eq!((reply.status, reply.code()), (status, code), "{reply:?}");

@@ -16,6 +16,9 @@ const WITHOUT_CAPABILITIES: &str =
 const FUTURE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2031-01-01","io.modelcontextprotocol/clientCapabilities":{}}"#;
 const CLIENT: &str = r#""capabilities":{},"clientInfo":{"name":"t","version":"0"}"#;
 
+const JSON: Option<&str> = Some("application/json");
+const EVENTS: Option<&str> = Some("text/event-stream");
+
 /// Headers, a method, its parameters, the status and the code of the error; 0 if there is none.
 type Row<'a> = (&'a [&'a str], &'a str, &'a [&'a str], u16, i64);
 
@@ -25,7 +28,11 @@ fn post(server: &Running, row: &Row<'_>) -> (u16, i64) {
     let message =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
     let reply = server.ask("POST /mcp", headers, &message);
-    assert_eq!(reply.header("content-type"), Some("application/json"), "{row:?}: {reply:?}");
+    assert_eq!(
+        reply.header("content-type"),
+        Some("application/json"),
+        "{row:?}: {reply:?}"
+    );
     let json = reply.json();
     assert_eq!(json["id"], 1, "{row:?}: {reply:?}");
     (reply.status, json["error"]["code"].as_i64().unwrap_or(0))
@@ -131,8 +138,6 @@ fn notifications_and_responses_have_their_status() {
 fn a_client_need_not_accept_both_media_types() {
     let server = Running::start(skills());
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
-    const JSON: Option<&str> = Some("application/json");
-    const EVENTS: Option<&str> = Some("text/event-stream");
     for (accept, expected) in [
         ("Accept: application/json, text/event-stream", JSON),
         ("Accept: text/event-stream,application/json", JSON),
@@ -159,7 +164,11 @@ fn a_client_need_not_accept_both_media_types() {
             continue;
         };
         assert_eq!(reply.status, 200, "{accept}: {reply:?}");
-        assert_eq!(reply.header("content-type"), expected, "{accept}: {reply:?}");
+        assert_eq!(
+            reply.header("content-type"),
+            expected,
+            "{accept}: {reply:?}"
+        );
         let json = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         let body = match media_type {
             "text/event-stream" => format!("data: {json}\n\n"),

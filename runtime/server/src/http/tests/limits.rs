@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::Limits;
-use super::super::body::MAX_BODY;
 use super::kit::{Running, call, legacy, settings, skills};
+use crate::jsonrpc::LONGEST;
 use crate::testing::{Fake, folder, set};
 
 const SOON: Duration = Duration::from_millis(300);
@@ -34,9 +34,12 @@ fn message_of(bytes: usize) -> String {
 #[test]
 fn a_body_may_be_four_mebibytes_long() {
     let server = start(Limits::default());
-    assert_eq!(server.ask("POST /mcp", &[], &message_of(MAX_BODY)).status, 200);
+    assert_eq!(
+        server.ask("POST /mcp", &[], &message_of(LONGEST)).status,
+        200
+    );
 
-    let declared = format!("Content-Length: {}", MAX_BODY + 1);
+    let declared = format!("Content-Length: {}", LONGEST + 1);
     let reply = server.ask("POST /mcp", &[&declared], "");
     assert_eq!((reply.status, reply.code()), (413, -32600), "{reply:?}");
 
@@ -47,7 +50,7 @@ fn a_body_may_be_four_mebibytes_long() {
         "",
     );
     let chunk = [b"10000\r\n".as_slice(), &b" ".repeat(0x10000), b"\r\n"].concat();
-    for _ in 0..=MAX_BODY / 0x10000 {
+    for _ in 0..=LONGEST / 0x10000 {
         client.write(&chunk);
     }
     assert_eq!(client.reply().expect("a reply").status, 413);
