@@ -216,6 +216,13 @@ impl Request<'_> {
         }
     }
 
+    /// The error of parameters that are not JSON. That shows only when all of them are parsed.
+    pub(crate) fn broken(&self) -> Option<RpcError> {
+        let params = self.params.as_deref()?;
+        let error = serde_json::from_str::<serde_json::Value>(params.get()).err()?;
+        Some(params_error(&error))
+    }
+
     /// Parses `_meta`.
     pub(crate) fn meta(&self) -> Result<Meta<'_>, RpcError> {
         #[derive(Default, Deserialize)]

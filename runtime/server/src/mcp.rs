@@ -131,7 +131,19 @@ impl Server {
             (meta, _) => meta?,
         };
         let method = method.ok_or_else(|| methods::unknown(&request.method))?;
-        let era = era(method, &meta, session)?;
+        // JSON that is broken inside the parameters is worse than anything that they lack.
+        self.plan_for(method, request, &meta, session)
+            .map_err(|error| request.broken().unwrap_or(error))
+    }
+
+    fn plan_for(
+        &self,
+        method: &'static Method,
+        request: &Request<'_>,
+        meta: &Meta<'_>,
+        session: Option<Era>,
+    ) -> Result<Plan, RpcError> {
+        let era = era(method, meta, session)?;
         if !method.eras.contain(era) {
             return Err(methods::unknown(method.name));
         }

@@ -28,7 +28,7 @@ const WITHOUT_ID_PER_SECOND: f64 = 100.0;
 pub(crate) struct Outbox {
     output: Output,
     state: Mutex<State>,
-    /// Notified when a request is no longer in flight, or a write has failed.
+    /// Notified when a request is no longer in flight, or a write has failed or found no room.
     changed: Notify,
 }
 
@@ -166,6 +166,11 @@ impl Outbox {
         self.until(|state| state.in_flight.is_empty()).await;
     }
 
+    /// Waits until replies are kept for want of room.
+    pub(crate) async fn backed_up(&self) {
+        self.until(|state| !state.is_flushed()).await;
+    }
+
     async fn until(&self, done: impl Fn(&State) -> bool) {
         loop {
             let changed = self.changed.notified();
@@ -178,7 +183,7 @@ impl Outbox {
 
     /// Waits until everything has left, or nothing more can.
     pub(crate) async fn flushed(&self) {
-        if self.is_flushed() {
+        if self.state().is_flushed() {
             return;
         }
         let flushed = self
@@ -227,12 +232,16 @@ impl Outbox {
             return Ok(());
         }
         match state.flush(&self.output) {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.changed.notify_waiters();
+                Ok(())
+            }
+            Err(error) => {
                 drop(state);
                 self.give_up(&error);
                 Err(error)
             }
-            _ => Ok(()),
         }
     }
 
@@ -244,11 +253,6 @@ impl Outbox {
         state.sent = 0;
         drop(state);
         self.changed.notify_waiters();
-    }
-
-    fn is_flushed(&self) -> bool {
-        let state = self.state();
-        state.sent == state.pending.len()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -276,6 +280,10 @@ impl Drop for Running {
 }
 
 impl State {
+    fn is_flushed(&self) -> bool {
+        self.sent == self.pending.len()
+    }
+
     /// Writes until everything has left; `WouldBlock` if there is no room.
     fn flush(&mut self, output: &Output) -> io::Result<()> {
         while self.sent < self.pending.len() {

@@ -117,8 +117,13 @@ impl Session {
         }
     }
 
+    /// Reads more, unless a task leaves replies that must be flushed first.
     async fn read_on(&mut self) {
-        match self.input.read(self.lines.buffer()).await {
+        let read = tokio::select! {
+            read = self.input.read(self.lines.buffer()) => read,
+            () = self.dispatcher.outbox.backed_up() => return,
+        };
+        match read {
             Ok(0) => self.ended = true,
             Ok(_) => {}
             Err(error) => {
