@@ -1,4 +1,4 @@
-//! What one client can take from the others: sizes, times and numbers.
+//! Limits, so that no client can take much from the others: sizes, times and numbers.
 
 use std::io::Read;
 use std::thread;
@@ -120,7 +120,7 @@ fn an_idle_connection_is_closed() {
 }
 
 #[test]
-fn an_answer_that_nobody_takes_is_dropped_and_its_turn_is_free() {
+fn a_response_that_is_not_read_is_dropped_and_its_turn_is_free() {
     let big = "x".repeat(12 * 1024 * 1024);
     let source = Fake::new(set(vec![folder("git", "Git workflow", &big)]));
     let limits = Limits {
@@ -140,7 +140,7 @@ fn an_answer_that_nobody_takes_is_dropped_and_its_turn_is_free() {
 }
 
 #[test]
-fn requests_wait_for_their_turn_and_not_for_ever() {
+fn requests_wait_for_their_turn_but_not_forever() {
     let source = Fake::slow(set(vec![folder("git", "Git workflow", "\n# Git\n")]));
     source.close_gate();
     let limits = Limits {
