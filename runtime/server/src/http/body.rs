@@ -7,8 +7,7 @@ use std::pin::Pin;
 use hyper::body::{Body, Incoming};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Maximum bytes of a body, the same as of a line on stdin.
-pub(super) const MAX_BODY: usize = 4 * 1024 * 1024;
+use crate::jsonrpc::LONGEST;
 
 /// Bodies up to this size are not limited in number. Requests of hosts have some hundred bytes.
 const SMALL: usize = 64 * 1024;
@@ -29,7 +28,7 @@ pub(super) struct Whole<'a> {
 
 /// Why a body could not be read.
 pub(super) enum ReadError {
-    /// It is longer than [`MAX_BODY`], or declares to be.
+    /// It is longer than [`LONGEST`], or declares to be.
     TooLarge,
     /// The client broke off, or its chunks are malformed.
     Broken,
@@ -44,7 +43,7 @@ impl Reader {
 
     pub(super) async fn read(&self, mut body: Incoming) -> Result<Whole<'_>, ReadError> {
         let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-        if declared > MAX_BODY {
+        if declared > LONGEST {
             return Err(ReadError::TooLarge);
         }
         let mut bytes = Vec::with_capacity(declared.min(SMALL));
@@ -54,7 +53,7 @@ impl Reader {
                 continue; // Trailers mean nothing here.
             };
             let len = bytes.len() + data.len();
-            if len > MAX_BODY {
+            if len > LONGEST {
                 return Err(ReadError::TooLarge);
             }
             if len > SMALL && permit.is_none() {

@@ -92,7 +92,12 @@ impl Answering {
             {
                 self.reply = Some(reply);
             }
-            if let Poll::Ready(Some(json)) = work.notifications.poll_recv(context) {
+            let next = match self.reply {
+                // Not polled: tokio may make a task pause between two messages that are there.
+                Some(_) => work.notifications.try_recv().ok(),
+                None => ready!(work.notifications.poll_recv(context)),
+            };
+            if let Some(json) = next {
                 return Poll::Ready(Next::Notification(json));
             }
         }
@@ -141,4 +146,81 @@ impl Events {
 /// Messages have no line ends inside, so that one line holds one.
 fn event(json: &[u8]) -> Bytes {
     [b"data: ", json, b"\n\n"].concat().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn reply(json: &str) -> Reply {
+        Reply {
+            status: StatusCode::OK,
+            json: json.into(),
+        }
+    }
+
+    /// An answer that notifies twice, waits for `go`, notifies again and replies.
+    fn answering(token: CancellationToken, go: oneshot::Receiver<()>) -> Answering {
+        Answering::new(token, |notify| async move {
+            assert!(notify(b"1") && notify(b"2"));
+            let _ = go.await;
+            assert!(notify(b"3"));
+            reply("4")
+        })
+    }
+
+    async fn event(events: &mut Events) -> Option<String> {
+        let bytes = poll_fn(|context| events.poll_next(context)).await;
+        bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn notifications_come_in_order_ahead_of_the_reply() {
+        let (go, gone) = oneshot::channel();
+        let mut answering = answering(CancellationToken::new(), gone);
+        let first = answering.next().await;
+        assert!(matches!(&first, Next::Notification(json) if json == b"1"));
+        let mut events = Events::new(first, answering);
+        assert_eq!(event(&mut events).await.unwrap(), "data: 1\n\n");
+        assert_eq!(event(&mut events).await.unwrap(), "data: 2\n\n");
+        let started = Instant::now();
+        for _ in 0..2 {
+            assert_eq!(event(&mut events).await.unwrap(), ":\n\n");
+        }
+        assert_eq!(started.elapsed().as_secs(), 2 * KEEP_ALIVE.as_secs());
+        advance(KEEP_ALIVE / 2).await;
+        go.send(()).unwrap();
+        assert_eq!(event(&mut events).await.unwrap(), "data: 3\n\n");
+        assert_eq!(event(&mut events).await.unwrap(), "data: 4\n\n");
+        assert_eq!(event(&mut events).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_cancels_the_work() {
+        let token = CancellationToken::new();
+        let (_go, gone) = oneshot::channel();
+        let mut answering = answering(token.clone(), gone);
+        let events = Events::new(answering.next().await, answering);
+        assert!(!token.is_cancelled());
+        drop(events);
+        assert!(token.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_not_sent_more() {
+        let mut answering = Answering::new(CancellationToken::new(), |notify| async move {
+            let sent = (0..=MAX_WAITING).filter(|_| notify(b"{}")).count();
+            reply(&sent.to_string())
+        });
+        for _ in 0..MAX_WAITING {
+            assert!(matches!(answering.next().await, Next::Notification(_)));
+        }
+        let last = answering.next().await;
+        assert!(
+            matches!(last, Next::Reply(reply) if reply.json == MAX_WAITING.to_string().as_bytes())
+        );
+    }
 }

@@ -117,15 +117,13 @@ pub(super) fn check_request(
     }
     let meta = request.meta().unwrap_or_default();
     let named = meta.version();
-    if named.is_none() {
-        check_known(version)?;
+    if named.is_some() {
+        expect(VERSION, version, named.as_deref())?;
     }
+    check_known(version)?;
     if is_stateless(version) {
         expect(METHOD, value(headers, METHOD)?, Some(&request.method))?;
         check_repeated(headers, request, &repeated, schema)?;
-    }
-    if named.is_some() {
-        expect(VERSION, version, named.as_deref())?;
     }
     let stateless = named.is_some() || is_stateless(version) || request.method == methods::DISCOVER;
     if stateless && request.method == methods::INITIALIZE {

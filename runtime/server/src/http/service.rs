@@ -16,13 +16,13 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::auth::Auth;
-use super::body::{self, MAX_BODY, ReadError};
+use super::body::{self, ReadError};
 use super::events::{Answering, Events, Next, Reply};
 use super::headers::{self, Accepts, Context};
 use super::response::{self, Response};
 use super::timed_stream::{Activity, Handover};
 use super::{Limits, health};
-use crate::jsonrpc::{self, Id, Message, Request, RpcError};
+use crate::jsonrpc::{self, Id, LONGEST, Message, Request, RpcError};
 use crate::mcp::{Client, Notify, Plan, Server};
 use crate::source::Refresher;
 
@@ -247,7 +247,7 @@ fn unread(read_error: &ReadError) -> Response {
     let (status, message) = match read_error {
         ReadError::TooLarge => (
             StatusCode::PAYLOAD_TOO_LARGE,
-            format!("a message may be {MAX_BODY} bytes long, this one is longer"),
+            format!("a message may be {LONGEST} bytes long, this one is longer"),
         ),
         ReadError::Broken => (BAD_REQUEST, "the message broke off".to_owned()),
     };

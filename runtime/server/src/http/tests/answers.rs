@@ -1,5 +1,5 @@
-//! What is answered: both eras without a session, faults in the words used over
-//! stdin, and the two paths for supervisors.
+//! Answers: both eras without a session, errors with the texts used over stdin, and the two health
+//! checks.
 
 use serde_json::{Value, json};
 use skillbundle_format::write;
@@ -9,7 +9,7 @@ use crate::Embedded;
 use crate::testing::{Client as Piped, Fake, folder, set};
 
 #[test]
-fn a_client_of_2026_07_28_asks_without_a_handshake() {
+fn a_client_of_2026_07_28_needs_no_handshake() {
     let server = Running::start(skills());
     let discovered = server.post_modern("server/discover", None, json!({}));
     assert_eq!(discovered.status, 200, "{discovered:?}");
@@ -96,7 +96,7 @@ fn only_posts_of_json_are_served() {
     }
 }
 
-/// Bodies that are no request, and how each is answered.
+/// Bodies that are not valid requests, with their status and code.
 const BROKEN: &[(&str, u16, i64)] = &[
     ("garbage", 400, -32700),
     ("", 400, -32700),
@@ -171,7 +171,7 @@ fn broken_messages_are_answered_as_over_stdin() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     for (method, status, code) in [("no/such", 200, -32601), ("tools/call", 400, -32700)] {
         let message = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"skill","arguments":{deep}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"skill","arguments":{{"a":{deep}}}}}}}"#
         );
         let reply = server.ask("POST /mcp", &[], &message);
         assert_eq!((reply.status, reply.code()), (status, code), "{reply:?}");
@@ -181,7 +181,7 @@ fn broken_messages_are_answered_as_over_stdin() {
 }
 
 #[test]
-fn wrong_parameters_are_blamed_in_the_same_words_over_stdin() {
+fn wrong_parameters_get_the_same_error_over_stdin() {
     let server = Running::start(skills());
     let mut piped = Piped::connected(skills());
     for params in [
@@ -207,7 +207,7 @@ fn a_method_that_is_unknown_is_not_found_in_the_modern_era() {
 }
 
 #[test]
-fn a_fault_in_a_tool_is_answered_and_the_next_call_works() {
+fn a_panic_in_a_tool_is_answered_and_the_next_call_works() {
     let server = Running::start(skills());
     let reply = server.post(&call("panics"));
     assert_eq!((reply.status, reply.code()), (200, -32603), "{reply:?}");
@@ -216,7 +216,7 @@ fn a_fault_in_a_tool_is_answered_and_the_next_call_works() {
 }
 
 #[test]
-fn supervisors_learn_how_we_are_and_nothing_else() {
+fn health_checks_say_no_more_than_needed() {
     let source = skills();
     source.break_down(Some("/secret/place: no such directory"));
     let server = Running::start(source.clone());
@@ -243,7 +243,7 @@ fn supervisors_learn_how_we_are_and_nothing_else() {
 }
 
 #[test]
-fn a_load_under_way_does_not_hold_a_probe() {
+fn a_load_under_way_does_not_delay_health_checks() {
     let source = Fake::slow(set(vec![folder("git", "Git workflow", "\n# Git\n")]));
     source.close_gate();
     let server = Running::start(source.clone());
@@ -256,7 +256,7 @@ fn a_load_under_way_does_not_hold_a_probe() {
 }
 
 #[test]
-fn what_is_baked_in_is_named_by_its_digest() {
+fn readyz_shows_the_digest_of_embedded_skills() {
     let bytes = write(&set(vec![folder("git", "Git workflow", "\n# Git\n")])).unwrap();
     let bytes: &'static [u8] = Box::leak(bytes.into_boxed_slice());
     let server = Running::start(Embedded::new(bytes));

@@ -1,4 +1,4 @@
-//! Who is let in: by the name used, by the page asked from, by the token.
+//! Who may use the server: by host name, by web origin, by token.
 
 use super::super::{Limits, Settings, Token, bind};
 use super::kit::{Client, Reply, Running, TOKEN, call, settings, skills, with_token};
@@ -9,7 +9,7 @@ fn ask(server: &Running, headers: &[&str]) -> Reply {
 }
 
 #[test]
-fn names_of_others_and_pages_of_others_are_turned_away() {
+fn foreign_hosts_and_foreign_origins_are_rejected() {
     let settings = Settings {
         hosts: vec!["skills.example".to_owned()],
         origins: vec!["https://app.example".to_owned()],
@@ -53,7 +53,7 @@ fn names_of_others_and_pages_of_others_are_turned_away() {
 }
 
 #[test]
-fn a_token_is_asked_for_everywhere_but_at_the_probes() {
+fn a_token_is_required_except_for_health_checks() {
     let server = Running::start_with(skills(), with_token(), Limits::default());
     let right = format!("Authorization: Bearer {TOKEN}");
     for header in [
@@ -89,7 +89,7 @@ fn a_token_is_asked_for_everywhere_but_at_the_probes() {
 }
 
 #[test]
-fn beyond_loopback_a_token_is_needed() {
+fn beyond_loopback_a_token_is_required() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let settings = Settings {
             address: address.parse().unwrap(),
@@ -108,7 +108,7 @@ fn beyond_loopback_a_token_is_needed() {
 }
 
 #[test]
-fn a_token_is_long_and_plain() {
+fn a_token_is_long_and_ascii() {
     for text in [
         "",
         "short",
@@ -124,7 +124,7 @@ fn a_token_is_long_and_plain() {
 }
 
 #[test]
-fn a_token_file_is_for_its_owner_alone() {
+fn a_token_file_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("token");

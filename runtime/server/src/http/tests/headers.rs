@@ -16,6 +16,9 @@ const WITHOUT_CAPABILITIES: &str =
 const FUTURE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2031-01-01","io.modelcontextprotocol/clientCapabilities":{}}"#;
 const CLIENT: &str = r#""capabilities":{},"clientInfo":{"name":"t","version":"0"}"#;
 
+const JSON: Option<&str> = Some("application/json");
+const EVENTS: Option<&str> = Some("text/event-stream");
+
 /// Headers, a method, its parameters, the status and the code of the error; 0 if there is none.
 type Row<'a> = (&'a [&'a str], &'a str, &'a [&'a str], u16, i64);
 
@@ -135,8 +138,6 @@ fn notifications_and_responses_have_their_status() {
 fn a_client_need_not_accept_both_media_types() {
     let server = Running::start(skills());
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
-    const JSON: Option<&str> = Some("application/json");
-    const EVENTS: Option<&str> = Some("text/event-stream");
     for (accept, expected) in [
         ("Accept: application/json, text/event-stream", JSON),
         ("Accept: text/event-stream,application/json", JSON),

@@ -22,7 +22,7 @@ pub(super) struct Running {
     ended: Receiver<Result<(), Error>>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
@@ -114,7 +114,7 @@ impl Running {
         self.ask("POST /mcp", &headers, &message.to_string())
     }
 
-    /// Asks it to stop.
+    /// Tells it to stop.
     pub(super) fn stop(&mut self) {
         drop(self.stop.take());
     }
@@ -158,12 +158,12 @@ impl Client {
         self.write(body.as_bytes());
     }
 
-    /// Writes what the server may no longer want.
+    /// Writes bytes; the server may have closed the connection.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         let _ = self.0.write_all(bytes);
     }
 
-    /// The next reply; nothing where the server has closed the connection.
+    /// The next response. `None` if the server has closed the connection.
     pub(super) fn reply(&mut self) -> Option<Reply> {
         let mut head = Vec::new();
         let mut byte = [0];

@@ -1,4 +1,4 @@
-//! What one client can take from the others: sizes, times and numbers.
+//! Limits, so that no client can take much from the others: sizes, times and numbers.
 
 use std::io::Read;
 use std::thread;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::Limits;
-use super::super::body::MAX_BODY;
 use super::kit::{Running, call, legacy, settings, skills};
+use crate::jsonrpc::LONGEST;
 use crate::testing::{Fake, folder, set};
 
 const SOON: Duration = Duration::from_millis(300);
@@ -35,11 +35,11 @@ fn message_of(bytes: usize) -> String {
 fn a_body_may_be_four_mebibytes_long() {
     let server = start(Limits::default());
     assert_eq!(
-        server.ask("POST /mcp", &[], &message_of(MAX_BODY)).status,
+        server.ask("POST /mcp", &[], &message_of(LONGEST)).status,
         200
     );
 
-    let declared = format!("Content-Length: {}", MAX_BODY + 1);
+    let declared = format!("Content-Length: {}", LONGEST + 1);
     let reply = server.ask("POST /mcp", &[&declared], "");
     assert_eq!((reply.status, reply.code()), (413, -32600), "{reply:?}");
 
@@ -50,7 +50,7 @@ fn a_body_may_be_four_mebibytes_long() {
         "",
     );
     let chunk = [b"10000\r\n".as_slice(), &b" ".repeat(0x10000), b"\r\n"].concat();
-    for _ in 0..=MAX_BODY / 0x10000 {
+    for _ in 0..=LONGEST / 0x10000 {
         client.write(&chunk);
     }
     assert_eq!(client.reply().expect("a reply").status, 413);
@@ -120,7 +120,7 @@ fn an_idle_connection_is_closed() {
 }
 
 #[test]
-fn an_answer_that_nobody_takes_is_dropped_and_its_turn_is_free() {
+fn a_response_that_is_not_read_is_dropped_and_its_turn_is_free() {
     let big = "x".repeat(12 * 1024 * 1024);
     let source = Fake::new(set(vec![folder("git", "Git workflow", &big)]));
     let limits = Limits {
@@ -140,7 +140,7 @@ fn an_answer_that_nobody_takes_is_dropped_and_its_turn_is_free() {
 }
 
 #[test]
-fn requests_wait_for_their_turn_and_not_for_ever() {
+fn requests_wait_for_their_turn_but_not_forever() {
     let source = Fake::slow(set(vec![folder("git", "Git workflow", "\n# Git\n")]));
     source.close_gate();
     let limits = Limits {

@@ -1,4 +1,5 @@
-//! How it ends: no new connections, and what was asked is answered.
+//! Shutdown: no new connections, and requests under way are answered. Also why a server does not
+//! start.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -33,7 +34,7 @@ fn a_request_under_way_is_answered_before_the_end() {
 }
 
 #[test]
-fn a_request_that_takes_too_long_does_not_hold_the_end() {
+fn a_request_that_takes_too_long_does_not_delay_the_end() {
     let source = Fake::slow(set(vec![folder("git", "Git workflow", "\n# Git\n")]));
     source.close_gate();
     let limits = Limits {
@@ -66,7 +67,7 @@ fn a_port_in_use_is_an_error_that_says_so() {
 }
 
 #[test]
-fn what_is_no_host_or_origin_is_refused_at_the_start() {
+fn malformed_hosts_and_origins_are_rejected_at_the_start() {
     for (hosts, origins) in [
         (vec!["http://skills.example"], vec![]),
         (vec![""], vec![]),
