@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill, include_bundle};
-use skillbundle_server::{Mode, Source};
+use skillbundle_server::{Archive, Source};
 
-use crate::directories;
+use crate::directories::{self, Directories};
 
 /// The skills that `build.rs` compiled.
 pub(crate) static EMBEDDED: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/skills.skb"));
@@ -65,13 +65,16 @@ impl Sources {
         self.bundle.is_none() && self.dir.is_empty()
     }
 
-    /// What kind of place `serve` would read these from.
-    pub(crate) fn mode(&self) -> Mode {
-        match (&self.bundle, self.dir.is_empty()) {
-            (Some(_), _) => Mode::Archive,
-            (None, false) => Mode::Local,
-            (None, true) => directories::over_embedded(standard()).mode(),
-        }
+    /// The source that `serve` would read these from.
+    pub(crate) fn source(&self) -> Result<Box<dyn Source>> {
+        Ok(match &self.bundle {
+            Some(file) => {
+                check_file(file)?;
+                Box::new(Archive::new(file)?)
+            }
+            None if self.dir.is_empty() => Box::new(directories::over_embedded(standard())),
+            None => Box::new(Directories::new(places(&self.dir))?),
+        })
     }
 
     /// The options as they are typed, each after a space.

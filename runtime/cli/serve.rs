@@ -10,14 +10,13 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use skillbundle_server::{Archive, Source};
+use skillbundle_server::Source;
 
 use super::list;
 use super::offering::Offering;
 use super::output::note;
 use crate::Exit;
-use crate::directories::{self, Directories};
-use crate::sources::{self, Place, Sources};
+use crate::sources::Sources;
 use http::Http;
 
 const EXAMPLES: &str = "\
@@ -57,44 +56,27 @@ pub(crate) struct Args {
     http: Http,
 }
 
-/// What is served, decided from options and environment.
-#[derive(Debug)]
-enum Choice {
-    Bundle(PathBuf),
-    Directories(Vec<Place>),
-    Standard,
-}
-
 /// Serves until the host closes stdin or, at a port, until asked to stop.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     log::to_stderr();
-    match choose(&args.sources)? {
-        Choice::Bundle(file) => {
-            sources::check_file(&file)?;
-            serve(Archive::new(file)?, args)
-        }
-        Choice::Directories(places) => serve(Directories::new(places)?, args),
-        Choice::Standard => serve(directories::over_embedded(sources::standard()), args),
-    }
+    serve(with_environment(&args.sources)?.source()?, args)
 }
 
-fn choose(typed: &Sources) -> Result<Choice> {
+/// The sources that were typed, or else those that the environment names.
+fn with_environment(typed: &Sources) -> Result<Sources> {
+    let mut sources = typed.clone();
+    if !sources.is_empty() {
+        return Ok(sources);
+    }
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(file) = &typed.bundle {
-        return Ok(Choice::Bundle(file.clone()));
-    }
-    if !typed.dir.is_empty() {
-        return Ok(Choice::Directories(sources::places(&typed.dir)));
-    }
     if let Some(dir) = variable("SKILLS_DIR") {
-        return Ok(Choice::Directories(sources::places(&[dir.into()])));
-    }
-    if variable("SKILLS_REPO").is_some() {
+        sources.dir.push(dir.into());
+    } else if variable("SKILLS_REPO").is_some() {
         bail!(
             "SKILLS_REPO is set, but this build has no git sources; check the repository out and name it with --dir or SKILLS_DIR"
         );
     }
-    Ok(Choice::Standard)
+    Ok(sources)
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {
@@ -113,7 +95,7 @@ fn serve(source: impl Source, args: &Args) -> Result<Exit> {
 
 /// Tells a person at a terminal what is served and what to do with it.
 fn greet(source: &impl Source, args: &Args) -> Result<()> {
-    let loaded = source.load()?;
+    let loaded = source.load(None)?;
     for notice in &loaded.notices {
         note(notice);
     }

@@ -27,7 +27,7 @@ impl Source for Directories {
         match *self {}
     }
 
-    fn load(&self) -> Result<Loaded, Error> {
+    fn load(&self, _previous: Option<&Bundle>) -> Result<Loaded, Error> {
         match *self {}
     }
 

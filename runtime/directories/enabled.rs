@@ -1,6 +1,6 @@
-//! Directories of skills through the compiler: once for a command, and again
-//! and again as a source for the server. A skill that no longer compiles keeps
-//! its last good version: the compiler is told what was good before.
+//! Directories of skills through the compiler: once for a command, and again and again as a source
+//! for the server. A skill that no longer compiles keeps its last good version, which the compiler
+//! takes from the previous bundle.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,26 +16,17 @@ use crate::cli::output::note;
 use crate::cli::text::counted;
 use crate::sources::{self, Place};
 
-/// A log is no place for more findings than this; `compile --check` has all.
+/// Findings that a log shows at most; `compile --check` shows all.
 const MOST_NOTICES: usize = 20;
 
 /// Directories that are compiled whenever they have changed.
 pub(crate) struct Directories {
     roots: Vec<Root>,
-    /// A bundle whose skills come after those of the directories. With it, a
-    /// root that does not exist is simply empty.
+    /// A bundle whose skills come after those of the directories. With it, a root that does not
+    /// exist is simply empty.
     beneath: Option<&'static [u8]>,
-    last: Mutex<Last>,
-}
-
-/// What the last load left behind.
-#[derive(Default)]
-struct Last {
-    /// The skills, for those that will not compile next time. It holds the
-    /// bytes of the tree once more, beside those in the bundle.
-    set: SkillSet,
-    /// What was said, so that each finding is told once.
-    said: HashSet<String>,
+    /// The findings of the last load, so that each is reported once.
+    reported: Mutex<HashSet<String>>,
 }
 
 impl Directories {
@@ -47,7 +38,7 @@ impl Directories {
         Ok(Self {
             roots: roots(places),
             beneath: None,
-            last: Mutex::default(),
+            reported: Mutex::default(),
         })
     }
 
@@ -70,22 +61,27 @@ impl Directories {
         Ok(self.roots.clone())
     }
 
-    /// Compiles roots, and tells what has not been told before.
-    fn compile(&self, roots: &[Root], last: &mut Last) -> Result<(SkillSet, Vec<String>), Error> {
+    /// Compiles roots. Also returns the findings that have not been reported before.
+    fn compile(
+        &self,
+        roots: &[Root],
+        previous: Option<&Bundle>,
+    ) -> Result<(SkillSet, Vec<String>), Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
         };
+        let mut last_good = SkillSet::default();
+        if let Some(previous) = previous {
+            last_good.extend_from(previous)?;
+        }
         let Compiled { set, report, .. } =
-            skillbundle_compiler::recompile(roots, &options, &last.set)?;
+            skillbundle_compiler::recompile(roots, &options, &last_good)?;
         let lines = findings(report);
-        last.set = set.clone();
-        let news = lines
-            .iter()
-            .filter(|line| !last.said.contains(*line))
-            .cloned()
-            .collect();
-        last.said = lines.into_iter().collect();
-        Ok((set, news))
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = lines.iter().filter(|line| !reported.contains(*line));
+        let new = new.cloned().collect();
+        *reported = lines.into_iter().collect();
+        Ok((set, new))
     }
 }
 
@@ -94,23 +90,23 @@ impl Source for Directories {
         skillbundle_compiler::fingerprint(&self.roots)
     }
 
-    fn load(&self) -> Result<Loaded, Error> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+    /// If none of the roots exists, only the baked-in skills are served. One stat a root shows
+    /// whether that is so; a sweep of a tree takes milliseconds.
+    fn fingerprint_now(&self) -> Option<io::Result<u64>> {
+        self.beneath?;
+        let absent = self.roots.iter().all(|root| !root.dir.is_dir());
+        absent.then_some(Ok(0))
+    }
+
+    fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
         let present = self.present()?;
         let beneath = match beneath {
             // Nothing to compile: the baked-in bytes are served as they are.
-            Some(bundle) if present.is_empty() => {
-                *last = Last::default();
-                return Ok(Loaded {
-                    bundle,
-                    bases: Vec::new(),
-                    notices: Vec::new(),
-                });
-            }
+            Some(bundle) if present.is_empty() => return Ok(bundle.into()),
             beneath => beneath,
         };
-        let (mut set, notices) = self.compile(&present, &mut last)?;
+        let (mut set, notices) = self.compile(&present, previous)?;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
         }
@@ -143,7 +139,7 @@ pub(crate) fn over_embedded(places: Vec<Place>) -> impl Source {
     Directories {
         roots: roots(places),
         beneath: Some(sources::EMBEDDED),
-        last: Mutex::default(),
+        reported: Mutex::default(),
     }
 }
 

@@ -1,6 +1,5 @@
-//! The shipped binary at a port: where it says it listens, how it refuses to
-//! start, what it logs, how it ends, and what many clients cost. What is
-//! answered is proved beside the server's code.
+//! The binary with `--http`: the address it prints, why it does not start, what it logs, how it
+//! stops, and what many clients cost. What it answers is tested beside the server's code.
 #![cfg(feature = "http")]
 
 use std::fs;
@@ -13,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::project::{Project, finish, say};
 
-/// Ends a hang; no test asserts how long anything takes.
+/// Ends a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const TOKEN: &str = "a-token-of-good-length";
@@ -21,7 +20,7 @@ const TOKEN: &str = "a-token-of-good-length";
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"suite","version":"0"}}}"#;
 const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"skill","arguments":{"name":"hello"}}}"#;
 
-/// A server that listens.
+/// A running server.
 pub(crate) struct Running {
     child: Child,
     stderr: BufReader<ChildStderr>,
@@ -67,14 +66,14 @@ impl Running {
         kill_process(Pid::from_raw(id).expect("an id"), signal).expect("it runs");
     }
 
-    /// Its exit code, and what it said on stdout and stderr.
+    /// Waits for its end: the exit code, stdout and stderr.
     pub(crate) fn end(mut self) -> (Option<i32>, String, String) {
-        let (mut said, mut errors) = (String::new(), String::new());
+        let (mut output, mut errors) = (String::new(), String::new());
         let mut stdout = self.child.stdout.take().expect("stdout is piped");
-        stdout.read_to_string(&mut said).expect("text");
+        stdout.read_to_string(&mut output).expect("text");
         self.stderr.read_to_string(&mut errors).expect("text");
         let status = self.child.wait().expect("it ends");
-        (status.code(), said, errors)
+        (status.code(), output, errors)
     }
 
     /// Resident memory in KiB.
@@ -89,13 +88,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Only this child; an error means that it has ended.
+        // An error means that it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Posts one message and reads its answer, on a connection that stays open.
+/// Posts one message and reads the response, on a connection that stays open.
 fn ask(stream: &mut TcpStream, host: &str, message: &str, header: &str) -> String {
     let length = message.len();
     let request = format!(
@@ -138,7 +137,7 @@ pub(crate) fn serve(project: &Project, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn it_says_where_it_listens_and_ends_well_when_asked() {
+fn it_prints_its_address_and_a_signal_is_a_good_end() {
     for signal in [Signal::TERM, Signal::INT] {
         let project = project();
         let server = Running::start(serve(&project, &[":0"]));
@@ -152,9 +151,9 @@ fn it_says_where_it_listens_and_ends_well_when_asked() {
         assert!(answer.contains("hello"), "{answer}");
         let mut idle = server.connect();
         server.signal(signal);
-        let (code, said, errors) = server.end();
-        assert_eq!((code, said.as_str()), (Some(0), ""), "{errors}");
-        // Closed; or reset, where it had not been taken up yet.
+        let (code, output, errors) = server.end();
+        assert_eq!((code, output.as_str()), (Some(0), ""), "{errors}");
+        // Closed; or reset, if it had not been accepted yet.
         let left = idle.read(&mut [0]).unwrap_or_default();
         assert_eq!(left, 0);
     }
@@ -186,7 +185,7 @@ fn the_log_has_a_line_for_each_request_and_no_secrets() {
 }
 
 #[test]
-fn a_start_that_cannot_be_says_what_to_do() {
+fn a_server_that_cannot_start_says_what_to_do() {
     let project = project();
     project.file("open-token", TOKEN).mode("open-token", 0o644);
     project
@@ -214,15 +213,11 @@ fn a_start_that_cannot_be_says_what_to_do() {
     let ran = finish(command.env("SKILLBUNDLE_TOKEN", "short"));
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let ran = project.run(&["serve", "--allow-host", "x"]);
-    assert_eq!(
-        ran.code,
-        Some(2),
-        "without --http it means nothing: {ran:?}"
-    );
+    assert_eq!(ran.code, Some(2), "without --http it is an error: {ran:?}");
 }
 
 #[test]
-fn a_token_file_opens_the_door_beyond_loopback() {
+fn a_token_file_allows_serving_beyond_loopback() {
     let project = project();
     project
         .file("token", format!("{TOKEN}\n"))
@@ -244,7 +239,29 @@ fn a_token_file_opens_the_door_beyond_loopback() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
-/// A measurement, to be run by hand against a release build:
+/// 300 clients that send their heads slowly take all slots; a health check is answered anyway,
+/// long before the 10 s after which a slow head is cut off.
+#[test]
+fn a_health_check_is_answered_while_slow_clients_hold_all_connections() {
+    let project = project();
+    let server = Running::start(serve(&project, &[":0"]));
+    let mut slow: Vec<TcpStream> = (0..300).map(|_| server.connect()).collect();
+    for stream in &mut slow {
+        stream
+            .write_all(b"POST /mcp HTTP/1.1\r\nX: ")
+            .expect("it reads");
+    }
+    let mut probe = server.connect();
+    let patience = Some(Duration::from_secs(5));
+    probe.set_read_timeout(patience).expect("a time");
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
+    probe.write_all(request.as_bytes()).expect("it reads");
+    let mut status = [0; 12];
+    probe.read_exact(&mut status).expect("a response in time");
+    assert_eq!(&status, b"HTTP/1.1 200");
+}
+
+/// A measurement, to be run by hand with a release build:
 /// `cargo test --release --test suite many_clients -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement of a minute, for a quiet machine and a release build"]
@@ -259,9 +276,9 @@ fn many_clients_and_abandoned_handshakes_cost_little_memory() {
         server.post(INITIALIZE, "");
     }
     let abandoned = server.resident();
-    crowd(&server);
+    run_clients(&server);
     let crowded = server.resident();
-    crowd(&server);
+    run_clients(&server);
     let again = server.resident();
     say(&format!(
         "resident KiB: {warm} warm, {abandoned} after 10,000 abandoned handshakes, \
@@ -273,7 +290,7 @@ fn many_clients_and_abandoned_handshakes_cost_little_memory() {
 }
 
 /// 64 clients at once.
-fn crowd(server: &Running) {
+fn run_clients(server: &Running) {
     std::thread::scope(|scope| {
         for _ in 0..64 {
             scope.spawn(|| {

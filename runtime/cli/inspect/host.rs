@@ -33,7 +33,7 @@ pub(crate) fn show(
     (sources, opened): (&Sources, &Opened),
     as_json: bool,
 ) -> Result<Exit> {
-    let preview = Preview::new(&opened.bundle, sources.mode(), &offering.options())?;
+    let preview = Preview::new(&opened.bundle, &*sources.source()?, &offering.options())?;
     let seen = Seen::new(host, server, &preview, &opened.bundle.catalog()?)?;
     let report = Report {
         host,
@@ -105,7 +105,7 @@ impl Report<'_> {
             );
             tools.row([&tool.formed, &bytes, &tokens, &outcome(tool)]);
         }
-        for (tool, why) in &self.preview.idle {
+        for (tool, why) in &self.preview.unused {
             tools.row([tool, "-", "-", &format!("not offered: {why}")]);
         }
         Ok(out.page(&tools)?)
@@ -116,7 +116,7 @@ impl Report<'_> {
         let tools: Vec<Value> = seen.tools.iter().map(tool_record).collect();
         let idle: Vec<Value> = self
             .preview
-            .idle
+            .unused
             .iter()
             .map(|(name, why)| json!({ "name": name, "why": why }))
             .collect();

@@ -1,5 +1,5 @@
-//! `serve --http`: how the address is written and what goes with it. A build
-//! without the feature `http` understands the options and says that it cannot.
+//! `serve --http`: the options for serving over HTTP. A build without the feature `http` parses
+//! them, too, and says which build has it.
 
 #[cfg(not(feature = "http"))]
 mod disabled;
@@ -14,38 +14,37 @@ pub(super) use disabled::serve;
 #[cfg(feature = "http")]
 pub(super) use enabled::serve;
 
-// What can be said about serving at a port.
+// (A doc comment would become the command's description.)
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct Http {
     /// Serve at this address instead of stdin and stdout: `127.0.0.1:8080`, or `:8080` for the
     /// same; port 0 chooses a free one
     #[arg(long = "http", value_name = "ADDR", value_parser = address)]
     at: Option<SocketAddr>,
-    /// Ask for the token in this file (of mode 0600), which is needed where other machines can
-    /// reach the address
+    /// Require the token in this file (mode 0600); needed if other machines can reach the address
     #[arg(long, value_name = "FILE", requires = "at")]
     token_file: Option<PathBuf>,
-    /// Answer requests for this host name, with a port or for any, too; repeat it for more
+    /// Also allow requests to this host name, with or without a port; can be repeated
     #[arg(long, value_name = "HOST", requires = "at")]
     allow_host: Vec<String>,
-    /// Answer requests from web pages of this origin, too; repeat it for more
+    /// Also allow requests from web pages of this origin; can be repeated
     #[arg(long, value_name = "ORIGIN", requires = "at")]
     allow_origin: Vec<String>,
-    /// Offer what the official conformance suite asks for by name, too
+    /// Also offer what the official conformance suite asks for by name
     #[cfg(feature = "conformance-fixtures")]
     #[arg(long, hide = true, requires = "at")]
     conformance_fixtures: bool,
 }
 
 impl Http {
-    /// Where to listen, if at a port.
+    /// Where to listen, if over HTTP.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         self.at
     }
 }
 
-/// An address as a person writes it. Names are not looked up: what they lead to
-/// may change, and with it who can reach us.
+/// Parses an address. Names are not looked up: what they resolve to may change, and with it who can
+/// reach the server.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let expected = || {
         "expected IP:PORT, or :PORT for this machine only, such as 127.0.0.1:8080, :8080 or 0.0.0.0:8080"

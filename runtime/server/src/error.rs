@@ -14,9 +14,6 @@ pub enum Error {
     /// The event loop could not be started.
     #[error("cannot start the event loop: {0}")]
     Runtime(#[source] io::Error),
-    /// The session ended in a way that the protocol does not allow.
-    #[error("the session broke off: {0}; this is a fault of the server, please report it")]
-    Session(String),
     /// The port cannot be had.
     #[cfg(feature = "http")]
     #[error("cannot listen on {address}: {source}; {}", way_out(.source))]

@@ -1,6 +1,10 @@
-//! Where the live skills come from. A source that reads directories needs the
-//! compiler and lives with the program; the two that need none are here, so
-//! that a program without a compiler refreshes too.
+//! Where skills come from, what is current, and when a source is asked for newer skills. A source
+//! that reads directories needs the compiler and lives with the program; the two that need none
+//! are here, so a program without a compiler refreshes too.
+
+mod changes;
+mod current;
+mod refresh;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,22 +15,38 @@ use skillbundle_format::Bundle;
 
 use crate::error::Error;
 
-/// A place that skills come from, asked before every call.
+pub(crate) use changes::Changes;
+pub(crate) use current::Generation;
+pub(crate) use refresh::{NotLoaded, Refreshed, Refresher};
+
+/// A place that skills come from.
 pub trait Source: Send + Sync + 'static {
-    /// A cheap digest of the present state: equal to the last one means that
-    /// there is nothing to load.
+    /// A cheap digest of the present state. If it equals the last one there is nothing to load.
     fn fingerprint(&self) -> io::Result<u64>;
 
-    /// The skills in their present state.
-    fn load(&self) -> Result<Loaded, Error>;
-
-    /// What it is, in words: `skills/`, `team.skb`.
-    fn describe(&self) -> String;
-
-    /// What kind of place it is. Unless said otherwise, local directories.
-    fn mode(&self) -> Mode {
-        Mode::Local
+    /// The fingerprint, if telling it and loading the skills cannot block right now. `None` makes
+    /// the server call `fingerprint` and `load` on another thread. It is asked before every call,
+    /// so it should cost a few system calls at most.
+    fn fingerprint_now(&self) -> Option<io::Result<u64>> {
+        None
     }
+
+    /// The skills in their present state. `previous` is what the last load gave, for sources that
+    /// build on it.
+    fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error>;
+
+    /// Whether a later load may give other skills.
+    fn can_change(&self) -> bool {
+        true
+    }
+
+    /// What kind of place it is, for the client.
+    fn kind(&self) -> Kind {
+        Kind::Local
+    }
+
+    /// What it is, for people: `skills/`, `team.skb`.
+    fn describe(&self) -> String;
 }
 
 /// What a source has loaded.
@@ -34,22 +54,22 @@ pub trait Source: Send + Sync + 'static {
 pub struct Loaded {
     /// The skills.
     pub bundle: Bundle,
-    /// For each root of the bundle the absolute directory it was read from,
-    /// where there is one that a client can look into.
+    /// For each root of the bundle the absolute directory it was read from, if there is one that
+    /// a client can look into.
     pub bases: Vec<Option<PathBuf>>,
-    /// What the people who wrote the skills should know, for stderr.
+    /// What the authors of the skills should know, for stderr.
     pub notices: Vec<String>,
 }
 
-/// What kind of place a source is.
+/// The kinds of places that a client is told about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Mode {
-    /// Part of the program: it never changes.
+pub enum Kind {
+    /// Part of the program.
     Embedded,
-    /// One bundle in a file, which may be replaced.
+    /// One bundle in a file.
     Archive,
-    /// Directories of the machine, read and compiled.
+    /// Directories of this machine.
     Local,
 }
 
@@ -61,7 +81,7 @@ pub struct Embedded(&'static [u8]);
 #[derive(Debug, Clone)]
 pub struct Archive(PathBuf);
 
-impl Mode {
+impl Kind {
     /// The word used on the wire.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -69,13 +89,6 @@ impl Mode {
             Self::Archive => "archive",
             Self::Local => "local",
         }
-    }
-
-    /// Whether asking and loading may take long enough to need a thread of
-    /// their own. A stat is a microsecond, opening a bundle some ten; sweeping
-    /// 10,000 files is 18 ms and compiling them half a second.
-    pub(crate) const fn is_slow(self) -> bool {
-        matches!(self, Self::Local)
     }
 }
 
@@ -87,10 +100,21 @@ impl Embedded {
 }
 
 impl Archive {
-    /// Names the file. It need not exist yet, and is looked for at this
-    /// place even if the process changes its directory.
+    /// Names the file. It need not exist yet, and is looked for at this place even if the process
+    /// changes its directory.
     pub fn new(path: impl AsRef<Path>) -> io::Result<Self> {
         std::path::absolute(path).map(Self)
+    }
+}
+
+impl From<Bundle> for Loaded {
+    /// Skills that lie in no directory.
+    fn from(bundle: Bundle) -> Self {
+        Self {
+            bundle,
+            bases: Vec::new(),
+            notices: Vec::new(),
+        }
     }
 }
 
@@ -99,20 +123,24 @@ impl Source for Embedded {
         Ok(0)
     }
 
-    fn load(&self) -> Result<Loaded, Error> {
-        Ok(Loaded {
-            bundle: Bundle::from_static(self.0)?,
-            bases: Vec::new(),
-            notices: Vec::new(),
-        })
+    fn fingerprint_now(&self) -> Option<io::Result<u64>> {
+        Some(Ok(0))
+    }
+
+    fn load(&self, _previous: Option<&Bundle>) -> Result<Loaded, Error> {
+        Ok(Bundle::from_static(self.0)?.into())
+    }
+
+    fn can_change(&self) -> bool {
+        false
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Embedded
     }
 
     fn describe(&self) -> String {
         "this binary".to_owned()
-    }
-
-    fn mode(&self) -> Mode {
-        Mode::Embedded
     }
 }
 
@@ -124,25 +152,52 @@ impl Source for Archive {
         Ok(state.finish())
     }
 
-    fn load(&self) -> Result<Loaded, Error> {
-        Ok(Loaded {
-            bundle: Bundle::open(&self.0)?,
-            bases: Vec::new(),
-            notices: Vec::new(),
-        })
+    /// A stat takes a microsecond, and opening a bundle some ten.
+    fn fingerprint_now(&self) -> Option<io::Result<u64>> {
+        Some(self.fingerprint())
+    }
+
+    fn load(&self, _previous: Option<&Bundle>) -> Result<Loaded, Error> {
+        Ok(Bundle::open(&self.0)?.into())
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Archive
     }
 
     fn describe(&self) -> String {
         self.0.display().to_string()
     }
+}
 
-    fn mode(&self) -> Mode {
-        Mode::Archive
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn fingerprint(&self) -> io::Result<u64> {
+        (**self).fingerprint()
+    }
+
+    fn fingerprint_now(&self) -> Option<io::Result<u64>> {
+        (**self).fingerprint_now()
+    }
+
+    fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
+        (**self).load(previous)
+    }
+
+    fn can_change(&self) -> bool {
+        (**self).can_change()
+    }
+
+    fn kind(&self) -> Kind {
+        (**self).kind()
+    }
+
+    fn describe(&self) -> String {
+        (**self).describe()
     }
 }
 
-/// What tells a replaced file of equal length and time from the old one: its
-/// number, and when its inode last changed, which nobody can set back.
+/// Tells a replaced file of equal length and modification time from the old one: its inode number,
+/// and the time of the last change to the inode, which cannot be set.
 #[cfg(unix)]
 fn identity(file: &fs::Metadata) -> (u64, u64, i64, i64) {
     use std::os::unix::fs::MetadataExt;

@@ -16,11 +16,10 @@ use skillbundle_format::{
 };
 
 use crate::error::Error;
-use crate::library::Library;
 use crate::mcp::Server;
 use crate::platform::{Input, Output};
-use crate::source::{Loaded, Mode, Source};
-use crate::{Options, session};
+use crate::source::{Kind, Loaded, Refresher, Source};
+use crate::{Options, stdio};
 
 /// Far more than anything here takes; a test that waits longer has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -291,7 +290,7 @@ impl Source for Fake {
         Ok(self.0.state.load(Ordering::SeqCst))
     }
 
-    fn load(&self) -> Result<Loaded, Error> {
+    fn load(&self, _previous: Option<&Bundle>) -> Result<Loaded, Error> {
         self.0.loads.fetch_add(1, Ordering::SeqCst);
         let closed = self.0.gate.lock().unwrap();
         drop(self.0.opened.wait_while(closed, |closed| *closed).unwrap());
@@ -314,11 +313,15 @@ impl Source for Fake {
         "a test".to_owned()
     }
 
-    fn mode(&self) -> Mode {
+    fn fingerprint_now(&self) -> Option<io::Result<u64>> {
+        (!self.0.slow).then(|| self.fingerprint())
+    }
+
+    fn kind(&self) -> Kind {
         if self.0.slow {
-            Mode::Local
+            Kind::Local
         } else {
-            Mode::Archive
+            Kind::Archive
         }
     }
 }
@@ -347,7 +350,7 @@ pub(crate) fn start(source: impl Source, options: Options) -> Session {
             let input = Input::new(requests.into()).unwrap();
             let output = Output::new(replies.as_fd()).unwrap();
             drop(replies);
-            session(Server::new(Library::new(source), options), input, output).await
+            stdio::run(Server::new(Refresher::new(source), options), input, output).await
         });
         // A test that has seen enough listens no more.
         let _ = done.send(ended);

@@ -1,5 +1,5 @@
-//! The same client at a port: hostile bodies, heads and lengths. Each is
-//! answered with the right status or cut off, none hangs, the server stays well.
+//! The same client over HTTP: hostile bodies, heads and lengths. Each gets the right status or is cut
+//! off, none hangs, and the server keeps serving.
 #![cfg(feature = "http")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -9,30 +9,30 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::dice::Dice;
-use super::frames::{Era, Frame, Ids, Kind, Owed, UNKNOWN};
+use super::frames::{Era, Frame, Ids, Kind, Owed};
 use super::heads::{HOSTS, ORIGINS, REQUESTS};
 use super::{check, fits, names, tools};
 use crate::http::{Running, serve};
 use crate::paths::{CANARY, house, spellings};
 use crate::project::say;
 
-/// Bodies that are posted; each takes a connection.
+/// Number of bodies; each takes a connection.
 const BODIES: usize = 500;
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// An answer, if there was one before the end of the connection.
+/// A response.
 struct Answer {
     status: u16,
     head: String,
     body: String,
 }
 
-/// Sends bytes on a connection of their own and reads one answer. Where `over`,
-/// nothing more will be sent, which a server must notice.
+/// Sends bytes on a connection of their own and reads one response. If `over`, the client closes its
+/// side after them, which the server must notice.
 fn throw(server: &Running, bytes: &[u8], over: bool) -> Option<Answer> {
     let mut stream = server.connect();
-    // It may have answered and hung up before it has read everything.
+    // The server may have responded and closed before it has read everything.
     let _ = stream.write_all(bytes);
     if over {
         let _ = stream.shutdown(Shutdown::Write);
@@ -40,8 +40,7 @@ fn throw(server: &Running, bytes: &[u8], over: bool) -> Option<Answer> {
     answer(&mut BufReader::new(stream), !bytes.starts_with(b"HEAD "))
 }
 
-/// Reads one answer, with its body unless only the head was asked for; nothing
-/// where the connection ends instead.
+/// Reads one response, with its body if `whole`. Returns `None` if the connection ends instead.
 fn answer(from: &mut impl BufRead, whole: bool) -> Option<Answer> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -72,7 +71,7 @@ fn answer(from: &mut impl BufRead, whole: bool) -> Option<Answer> {
     Some(Answer { status, head, body })
 }
 
-/// A post of this body with these further header lines.
+/// A POST of this body with more header lines.
 fn post(server: &Running, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
@@ -91,7 +90,7 @@ fn assert_well(server: &Running) {
     assert_eq!(reply.status, 200, "{} {}", reply.head, reply.body);
 }
 
-/// Ends it, and looks at what it has logged.
+/// Stops the server and checks its log.
 fn end(server: Running) {
     server.signal(Signal::TERM);
     let (code, said, log) = server.end();
@@ -106,9 +105,9 @@ fn every_hostile_body_is_answered_with_its_status() {
     let server = Running::start(serve(&project, &[":0"]));
     let mut dice = Dice::new(20_251_125);
     let mut frames = super::throw(Era::Legacy, &tools, 300, &mut dice);
-    // Over pipes a mark of the byte order is forgiven; JSON has none.
+    // Over stdin a byte order mark is skipped; in JSON there is none.
     frames.retain(|frame| !frame.line.starts_with(b"\xef\xbb\xbf"));
-    // Nobody stays to be told of anything.
+    // Over HTTP there are no subscriptions.
     frames.retain(|frame| !frame.says("subscribe"));
     frames.truncate(BODIES);
     let spellings = spellings(&project);
@@ -129,15 +128,15 @@ fn every_hostile_body_is_answered_with_its_status() {
     end(server);
 }
 
-/// Whether the answer is what the frame is owed, as HTTP says it.
+/// Checks that the response is what the frame is owed, with the status that HTTP has for it.
 fn judge(frame: &Frame, got: &Answer) {
     let shown = format!("{} {}\nfor {}", got.head, got.body, frame.shown());
     let blank = frame.line.trim_ascii().is_empty();
     match &frame.owed {
         Owed::Nothing if blank => assert_eq!(got.status, 400, "{shown}"),
-        // A notice that cannot be read is no message of the protocol.
+        // A response gets 400: the server sends no requests.
         Owed::Nothing => assert!([202, 400].contains(&got.status), "{shown}"),
-        Owed::AtTheEnd(_) => unreachable!("nobody listens before 2026-07-28"),
+        Owed::AtTheEnd(_) => unreachable!("before 2026-07-28 there is no listen"),
         Owed::Unclear => assert!(got.status < 500, "{shown}"),
         Owed::Reply { ids, kind } => {
             let reply: Value =
@@ -145,10 +144,7 @@ fn judge(frame: &Frame, got: &Answer) {
             check(&reply);
             assert!(ids.contains(&reply["id"]), "{shown}");
             let code = reply["error"]["code"].as_i64();
-            // Parameters that are no object make it no message of the protocol,
-            // unless the method is known.
-            let unread = *kind == UNKNOWN && code == Some(-32600);
-            assert!(unread || fits(&reply, *kind), "{shown}");
+            assert!(fits(&reply, *kind), "{shown}");
             let right = match (kind, code) {
                 (Kind::Any, _) => got.status < 500,
                 (_, Some(-32700 | -32600)) => got.status == 400,
@@ -160,7 +156,7 @@ fn judge(frame: &Frame, got: &Answer) {
 }
 
 #[test]
-fn strangers_are_turned_away_whatever_they_call_themselves() {
+fn foreign_hosts_and_origins_are_rejected_in_any_spelling() {
     let project = house();
     let server = Running::start(serve(&project, &[":0"]));
     let (_, port) = server.address.rsplit_once(':').expect("a port");
@@ -227,7 +223,7 @@ fn no_head_and_no_length_confuses_the_server() {
     end(server);
 }
 
-/// Chunks of which each is small come to more than a message may have.
+/// Each chunk is small, all of them together are more than a message may have.
 #[test]
 fn chunks_do_not_get_around_the_limit() {
     let project = house();
@@ -244,8 +240,8 @@ fn chunks_do_not_get_around_the_limit() {
     end(server);
 }
 
-/// Requests in one write are answered one after the other, and a broken one
-/// ends the connection: what stands behind it is not taken for a request.
+/// Requests in one write are answered in order, and a broken one ends the connection: what follows it
+/// is not taken for a request.
 #[test]
 fn what_follows_a_broken_request_is_not_read() {
     let project = house();

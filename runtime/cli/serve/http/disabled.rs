@@ -1,4 +1,4 @@
-//! A build that serves on stdin and stdout only.
+//! A build without HTTP.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use skillbundle_server::{Options, Source};
 
 use super::Http;
 
-/// Says that it cannot be done, and what can.
+/// Fails, and says which build can do it.
 pub(in super::super) fn serve(
     _: impl Source,
     _: Options,
@@ -20,7 +20,5 @@ pub(in super::super) fn serve(
         allow_host: _,
         allow_origin: _,
     } = http;
-    bail!(
-        "this build serves on standard input and output only; for --http build it with the feature `http`"
-    )
+    bail!("this build has no HTTP; for --http, build it with `--features http`")
 }

@@ -1,11 +1,15 @@
-//! Serving at a port.
+//! Serving over HTTP.
+
+#[cfg(feature = "conformance-fixtures")]
+#[path = "../../../../tests/conformance/fixtures.rs"]
+mod fixtures;
 
 use std::env;
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use skillbundle_server::http::{self, Bound, Settings, Token};
-use skillbundle_server::{Error, Options, Source};
+use skillbundle_server::http::{self, Settings, Token};
+use skillbundle_server::{Options, Source};
 
 use super::Http;
 use crate::cli::output::note;
@@ -13,54 +17,42 @@ use crate::cli::output::note;
 /// The environment variable that may hold the token.
 const VARIABLE: &str = "SKILLBUNDLE_TOKEN";
 
-/// Serves at the address until the process is asked to stop. Where that is goes
-/// to stderr, whatever is logged: with port 0 nobody could know it otherwise.
+/// Serves at the address until the process is asked to stop. Prints the address to stderr at any
+/// log level: with port 0 it is known only then.
 pub(in super::super) fn serve(
     source: impl Source,
     options: Options,
     address: SocketAddr,
-    http: &Http,
+    arguments: &Http,
 ) -> Result<()> {
     let settings = Settings {
         address,
-        hosts: http.allow_host.clone(),
-        origins: http.allow_origin.clone(),
-        token: token(http)?,
+        hosts: arguments.allow_host.clone(),
+        origins: arguments.allow_origin.clone(),
+        token: token(arguments)?,
     };
-    let bound = bind(source, options, settings, http)?;
+    let bound = http::bind(source, with_fixtures(options, arguments), settings)?;
     note(&format!("listening on http://{}/mcp", bound.address()));
     Ok(bound.run()?)
 }
 
-#[cfg(not(feature = "conformance-fixtures"))]
-fn bind(
-    source: impl Source,
-    options: Options,
-    settings: Settings,
-    _: &Http,
-) -> Result<Bound, Error> {
-    http::bind(source, options, settings)
-}
-
 #[cfg(feature = "conformance-fixtures")]
-fn bind(
-    source: impl Source,
-    options: Options,
-    settings: Settings,
-    asked: &Http,
-) -> Result<Bound, Error> {
-    if asked.conformance_fixtures {
-        return http::bind_with_fixtures(source, options, settings);
-    }
-    http::bind(source, options, settings)
+fn with_fixtures(mut options: Options, arguments: &Http) -> Options {
+    options.extra = arguments.conformance_fixtures.then_some(&fixtures::EXTRA);
+    options
 }
 
-/// The token: the file that was named, or else what the environment holds.
-fn token(http: &Http) -> Result<Option<Token>> {
-    if let Some(file) = &http.token_file {
+#[cfg(not(feature = "conformance-fixtures"))]
+fn with_fixtures(options: Options, _: &Http) -> Options {
+    options
+}
+
+/// The token from the file that was named, else from the environment.
+fn token(arguments: &Http) -> Result<Option<Token>> {
+    if let Some(file) = &arguments.token_file {
         return Ok(Some(Token::from_file(file)?));
     }
-    let held = env::var_os(VARIABLE).filter(|value| !value.is_empty());
-    let token = held.map(|value| Token::new(&value.to_string_lossy()));
+    let value = env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let token = value.map(|value| Token::new(&value.to_string_lossy()));
     Ok(token.transpose()?)
 }

@@ -1,65 +1,69 @@
-//! The body of a request: read whole, and never more than is allowed. Large
-//! ones take turns, so that a crowd of them cannot fill the memory: read as
-//! JSON, a hostile body takes many times its size.
+//! Request bodies: read whole, up to a limit. Only a few large ones are held at one time, so that
+//! many of them cannot fill the memory: parsed as JSON, a hostile body takes many times its size.
 
-use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
+use std::future::poll_fn;
+use std::pin::Pin;
+
 use hyper::body::{Body, Incoming};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Most bytes of a body: as over stdin.
-pub(super) const MOST: usize = 4 * 1024 * 1024;
+use crate::jsonrpc::LONGEST;
 
-/// What is not large. Requests of hosts are some hundred bytes long.
+/// Bodies up to this size are not limited in number. Requests of hosts have some hundred bytes.
 const SMALL: usize = 64 * 1024;
 
 /// Large bodies that may be held at one time.
-const LARGE: usize = 4;
+const LARGE_AT_ONCE: usize = 4;
 
-/// Takes turns.
-pub(super) struct Reader(Semaphore);
-
-/// A body, and its turn where it needed one.
-pub(super) struct Whole<'a> {
-    pub(super) bytes: Bytes,
-    _turn: Option<SemaphorePermit<'a>>,
+/// Reads bodies.
+pub(super) struct Reader {
+    large: Semaphore,
 }
 
-/// Why there is no body.
-pub(super) enum Fault {
-    /// It is longer than [`MOST`], or says so.
+/// A body, and its permit if it is large.
+pub(super) struct Whole<'a> {
+    pub(super) bytes: Vec<u8>,
+    _permit: Option<SemaphorePermit<'a>>,
+}
+
+/// Why a body could not be read.
+pub(super) enum ReadError {
+    /// It is longer than [`LONGEST`], or declares to be.
     TooLarge,
-    /// The client broke off, or its chunks are none.
+    /// The client broke off, or its chunks are malformed.
     Broken,
 }
 
 impl Reader {
     pub(super) fn new() -> Self {
-        Self(Semaphore::new(LARGE))
+        Self {
+            large: Semaphore::new(LARGE_AT_ONCE),
+        }
     }
 
-    pub(super) async fn read(&self, mut body: Incoming) -> Result<Whole<'_>, Fault> {
-        if body.size_hint().lower() > MOST as u64 {
-            return Err(Fault::TooLarge);
+    pub(super) async fn read(&self, mut body: Incoming) -> Result<Whole<'_>, ReadError> {
+        let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        if declared > LONGEST {
+            return Err(ReadError::TooLarge);
         }
-        let mut bytes = BytesMut::new();
-        let mut turn = None;
-        while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|_| Fault::Broken)?.into_data() else {
+        let mut bytes = Vec::with_capacity(declared.min(SMALL));
+        let mut permit = None;
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            let Ok(data) = frame.map_err(|_| ReadError::Broken)?.into_data() else {
                 continue; // Trailers mean nothing here.
             };
             let len = bytes.len() + data.len();
-            if len > MOST {
-                return Err(Fault::TooLarge);
+            if len > LONGEST {
+                return Err(ReadError::TooLarge);
             }
-            if len > SMALL && turn.is_none() {
-                turn = self.0.acquire().await.ok();
+            if len > SMALL && permit.is_none() {
+                permit = self.large.acquire().await.ok();
             }
             bytes.extend_from_slice(&data);
         }
         Ok(Whole {
-            bytes: bytes.freeze(),
-            _turn: turn,
+            bytes,
+            _permit: permit,
         })
     }
 }

@@ -1,11 +1,9 @@
-//! The server at a real port, as clients and strangers meet it. Times are cut
-//! to fractions of a second where a test waits for one to pass.
+//! The server on a real port, with real and with hostile clients. Limits are cut to fractions of a
+//! second if a test waits for one to pass.
 
 mod answers;
-#[cfg(feature = "conformance-fixtures")]
-mod fixtures;
+mod auth;
+mod headers;
 mod kit;
 mod limits;
-mod plain;
-mod stopping;
-mod strangers;
+mod shutdown;

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use super::reply::{Refusal, shortened};
+use super::reply::{ToolError, shortened};
 
 /// What was given with a call.
 #[derive(Clone, Copy)]
@@ -19,9 +19,9 @@ impl<'a> Arguments<'a> {
     }
 
     /// Refuses every argument but these.
-    pub(crate) fn only(self, known: &'static [&'static str]) -> Result<Self, Refusal> {
+    pub(crate) fn only(self, known: &'static [&'static str]) -> Result<Self, ToolError> {
         match self.0.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(argument) => Err(Refusal::UnknownArgument {
+            Some(argument) => Err(ToolError::UnknownArgument {
                 argument: shortened(argument),
                 known,
             }),
@@ -30,7 +30,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// A text that must be there and say something.
-    pub(crate) fn text(self, argument: &'static str) -> Result<&'a str, Refusal> {
+    pub(crate) fn text(self, argument: &'static str) -> Result<&'a str, ToolError> {
         match self.0.get(argument) {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(text),
             Some(Value::String(_)) => {
@@ -41,7 +41,10 @@ impl<'a> Arguments<'a> {
     }
 
     /// A text that may be left out.
-    pub(crate) fn optional_text(self, argument: &'static str) -> Result<Option<&'a str>, Refusal> {
+    pub(crate) fn optional_text(
+        self,
+        argument: &'static str,
+    ) -> Result<Option<&'a str>, ToolError> {
         match self.given(argument) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -55,7 +58,7 @@ impl<'a> Arguments<'a> {
         argument: &'static str,
         choices: &[T],
         word: fn(T) -> &'static str,
-    ) -> Result<Option<T>, Refusal> {
+    ) -> Result<Option<T>, ToolError> {
         let Some(given) = self.optional_text(argument)? else {
             return Ok(None);
         };
@@ -71,7 +74,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// A flag, false where it is left out.
-    pub(crate) fn flag(self, argument: &'static str) -> Result<bool, Refusal> {
+    pub(crate) fn flag(self, argument: &'static str) -> Result<bool, ToolError> {
         match self.given(argument) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -85,7 +88,7 @@ impl<'a> Arguments<'a> {
         argument: &'static str,
         range: RangeInclusive<u32>,
         default: u32,
-    ) -> Result<u32, Refusal> {
+    ) -> Result<u32, ToolError> {
         let expected = || format!("a whole number from {} to {}", range.start(), range.end());
         match self.given(argument) {
             None => Ok(default),
@@ -111,8 +114,8 @@ pub(crate) fn wrong(
     argument: &'static str,
     expected: impl Into<String>,
     found: impl Into<String>,
-) -> Refusal {
-    Refusal::WrongArgument {
+) -> ToolError {
+    ToolError::WrongArgument {
         argument,
         expected: expected.into(),
         found: found.into(),

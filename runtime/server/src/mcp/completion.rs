@@ -1,31 +1,42 @@
-//! `completion/complete`: paths of files for the template of resources; the
-//! arguments of prompts are free text.
+//! `completion/complete`: paths of files for the template of resources. The arguments of prompts
+//! are free text.
 
-use rmcp::ErrorData;
-use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
+use rmcp::model::{CompleteRequestParams, CompleteResult, Reference};
 
-use super::{prompts, reply, resources};
-use crate::library::Generation;
+use super::results::{self, loaded};
+use super::{Call, Era, Skills, prompts, reply, resources};
+use crate::jsonrpc::RpcError;
 
-/// What may follow what was typed, for the argument of a template or a prompt.
 pub(crate) fn complete(
-    generation: &Generation,
-    params: &CompleteRequestParams,
-) -> Result<CompletionInfo, ErrorData> {
-    let unknown = |what: String| Err(ErrorData::invalid_params(what, None));
-    match &params.r#ref {
+    call: &Call<'_>,
+    skills: &Skills,
+    out: &mut Vec<u8>,
+) -> Result<(), RpcError> {
+    let params: CompleteRequestParams = call.request.params()?;
+    let skills = loaded(skills)?;
+    let unknown = |what: String| Err(RpcError::invalid_params(what, None));
+    let completion = match &params.r#ref {
         Reference::Resource(resource) if resource.uri == resources::TEMPLATE => {
-            if params.argument.name == "path" {
-                return resources::complete(generation, &params.argument.value);
+            if params.argument.name != "path" {
+                return unknown("unknown argument; the template has `path`".to_owned());
             }
-            unknown("unknown argument; the template has `path`".to_owned())
+            resources::complete(skills, &params.argument.value)?
         }
-        Reference::Resource(resource) => unknown(format!(
-            "unknown template {}; the one there is: {}",
-            reply::shortened(&resource.uri),
-            resources::TEMPLATE
-        )),
-        Reference::Prompt(prompt) => prompts::complete(generation, &prompt.name),
-        _ => unknown("unknown kind of reference; expected ref/resource or ref/prompt".to_owned()),
-    }
+        Reference::Resource(resource) => {
+            return unknown(format!(
+                "unknown template {}; the one there is: {}",
+                reply::shortened(&resource.uri),
+                resources::TEMPLATE
+            ));
+        }
+        Reference::Prompt(prompt) => prompts::complete(skills, &prompt.name)?,
+        _ => {
+            return unknown(
+                "unknown kind of reference; expected ref/resource or ref/prompt".to_owned(),
+            );
+        }
+    };
+    let mut result = CompleteResult::new(completion);
+    result.result_type.take_if(|_| call.era == Era::Handshake);
+    results::write(out, &result)
 }

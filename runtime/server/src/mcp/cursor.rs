@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::arguments::wrong;
-use super::reply::Refusal;
+use super::reply::ToolError;
 
 /// The start of the content address is enough to tell one state from another.
 const ADDRESS: usize = 8;
@@ -38,7 +38,7 @@ impl Pages {
     }
 
     /// How many a cursor skips.
-    pub(crate) fn skipped(&self, argument: &'static str, cursor: &str) -> Result<u32, Refusal> {
+    pub(crate) fn skipped(&self, argument: &'static str, cursor: &str) -> Result<u32, ToolError> {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
         let Some((skip, skills, search)) = parts(&bytes) else {
             return Err(wrong(
@@ -55,7 +55,7 @@ impl Pages {
             ));
         }
         if skills != self.skills {
-            return Err(Refusal::StaleCursor);
+            return Err(ToolError::StaleCursor);
         }
         Ok(u32::from_le_bytes(skip))
     }

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use skillbundle_format::{Catalog, Error, File, Role, Skill};
 
-use super::Asked;
-use super::reply::{Refusal, Reply, shortened};
+use super::reply::{Reply, ToolError, shortened};
+use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -35,24 +35,24 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
-    let arguments = asked.arguments.only(&["skill_path", "file"])?;
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+    let arguments = call.arguments.only(&["skill_path", "file"])?;
     let (path, name) = (arguments.text("skill_path")?, arguments.text("file")?);
-    let catalog = asked.generation.catalog()?;
-    let skill = skill(catalog, path)?.ok_or_else(|| Refusal::NoSkill {
+    let catalog = call.skills.catalog()?;
+    let skill = skill(catalog, path)?.ok_or_else(|| ToolError::NoSkill {
         path: shortened(path),
-        lister: asked
-            .offer()
+        lister: call
+            .toolset()
             .first(&["list_skills", "skills_list", "skills_search"]),
     })?;
     if leads_outside(name) {
-        return Err(Refusal::Traversal(shortened(name)));
+        return Err(ToolError::Traversal(shortened(name)));
     }
     let found = skill.find_file(name.strip_prefix("./").unwrap_or(name))?;
-    let (file, from) = found.ok_or_else(|| Refusal::NoFile {
+    let (file, from) = found.ok_or_else(|| ToolError::NoFile {
         skill: skill.path.to_owned(),
         file: shortened(name),
-        loader: asked.offer().first(&["skill", "get_skill"]),
+        loader: call.toolset().first(&["skill", "get_skill"]),
     })?;
     let mut answer = read(
         &file,
@@ -89,14 +89,14 @@ fn read(
     skill: &Skill<'_>,
     from: Option<&Skill<'_>>,
     limit: u64,
-) -> Result<Value, Refusal> {
-    let missing = || Refusal::MissingFile {
+) -> Result<Value, ToolError> {
+    let missing = || ToolError::MissingFile {
         skill: from.unwrap_or(skill).path.to_owned(),
         file: file.path.to_owned(),
     };
     let size = file.size.ok_or_else(missing)?;
     if size > limit {
-        return Err(Refusal::TooLarge {
+        return Err(ToolError::TooLarge {
             file: file.path.to_owned(),
             size,
             limit,

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 use skillbundle_format::{Candidate, Decision, Error, File, Role, Route, Skill, Why, rounded};
 
-use super::Asked;
-use super::reply::{Refusal, Reply};
+use super::reply::{Reply, ToolError};
+use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -52,9 +52,9 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
-    let context = asked.arguments.only(&["context"])?.text("context")?;
-    let catalog = asked.generation.catalog()?;
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+    let context = call.arguments.only(&["context"])?.text("context")?;
+    let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;
     let mut answer = match (route.decision, route.candidates.as_slice()) {
         (Decision::Match, [best, ..]) => resolved(&route, best)?,

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::offer::Offer;
+use super::toolset::ToolSet;
 
 const HEAD: &str = "This server holds skills: instructions, scripts and files written for particular tasks. \
                     Before working on a task, look for a skill and follow it.";
@@ -26,8 +26,8 @@ const LOAD: [(&str, &str); 3] = [
 ];
 
 /// The steps from a task to what is needed for it.
-pub(crate) fn text(offer: Offer, can_change: bool) -> String {
-    let steps = [find(offer), load(offer), fetch(offer)];
+pub(crate) fn text(toolset: ToolSet, can_change: bool) -> String {
+    let steps = [find(toolset), load(toolset), fetch(toolset)];
     let mut text = HEAD.to_owned();
     for (number, step) in (1..).zip(steps.into_iter().flatten()) {
         // Writing to a string cannot fail.
@@ -35,7 +35,7 @@ pub(crate) fn text(offer: Offer, can_change: bool) -> String {
     }
     if can_change {
         text.push_str("\nSkills are read anew before every call");
-        if let Some(refresh) = offer.name("refresh_skills") {
+        if let Some(refresh) = toolset.name("refresh_skills") {
             let _ = write!(text, "; `{refresh}` is for a forced reload");
         }
         text.push('.');
@@ -43,14 +43,14 @@ pub(crate) fn text(offer: Offer, can_change: bool) -> String {
     text
 }
 
-fn find(offer: Offer) -> Option<String> {
+fn find(toolset: ToolSet) -> Option<String> {
     let ways = FIND
         .iter()
-        .filter_map(|(tool, how)| Some(format!("`{}` {how}", offer.name(tool)?)));
+        .filter_map(|(tool, how)| Some(format!("`{}` {how}", toolset.name(tool)?)));
     let ways = ways.collect::<Vec<_>>().join(", or ");
     let lists = BROWSE
         .iter()
-        .filter_map(|tool| Some(format!("`{}`", offer.name(tool)?)));
+        .filter_map(|tool| Some(format!("`{}`", toolset.name(tool)?)));
     let lists: Vec<_> = lists.collect();
     let show = if lists.len() == 1 { "shows" } else { "show" };
     let lists = match lists.as_slice() {
@@ -63,27 +63,27 @@ fn find(offer: Offer) -> Option<String> {
         .collect();
     match told.as_slice() {
         // The description of this tool lists the skills.
-        [] => offer
+        [] => toolset
             .name("skill")
             .map(|skill| format!("Find: the description of `{skill}` lists the skills.")),
         told => Some(format!("Find: {}.", told.join("; "))),
     }
 }
 
-fn load(offer: Offer) -> Option<String> {
+fn load(toolset: ToolSet) -> Option<String> {
     let way = LOAD
         .iter()
-        .find_map(|(tool, how)| Some(format!("`{}` {how}", offer.name(tool)?)));
+        .find_map(|(tool, how)| Some(format!("`{}` {how}", toolset.name(tool)?)));
     way.map(|way| format!("Load: {way}. The text names further files of the skill."))
 }
 
-fn fetch(offer: Offer) -> Option<String> {
-    match offer.name("get_asset") {
+fn fetch(toolset: ToolSet) -> Option<String> {
+    match toolset.name("get_asset") {
         Some(tool) => Some(format!(
             "Fetch: `{tool}` with the skill's path and the file's, when the text asks for that file."
         )),
         // Skills are not loaded yet, and may have no files.
-        None => offer
+        None => toolset
             .is_unsure_of("get_asset")
             .then(|| "Fetch: a file that the text asks for, with the tool for files.".to_owned()),
     }
@@ -92,20 +92,19 @@ fn fetch(offer: Offer) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::offer::{Present, Tools};
     use crate::mcp::tools::TOOLS;
-    use crate::source::Mode;
+    use crate::mcp::toolset::{ToolContext, Tools};
 
-    fn offer(tools: &str, dotted: bool) -> Offer {
+    fn toolset(tools: &str, dotted: bool) -> ToolSet {
         let tools = match tools {
             "" => Tools::default(),
             tools => tools.parse::<Tools>().unwrap(),
         };
-        let present = Present {
+        let context = ToolContext {
             catalog: None,
-            mode: Mode::Local,
+            can_change: true,
         };
-        Offer::new(tools, &present, dotted)
+        ToolSet::new(tools, &context, dotted)
     }
 
     #[test]
@@ -136,7 +135,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                text(offer(tools, false), true),
+                text(toolset(tools, false), true),
                 format!("{HEAD}\n{expected}"),
                 "{tools}"
             );
@@ -151,8 +150,8 @@ mod tests {
             let bits = (0..names.len()).filter(|at| choice >> at & 1 == 1);
             let chosen = bits.map(|at| names[at]).collect::<Vec<_>>().join(",");
             for dotted in [false, true] {
-                let offer = offer(&chosen, dotted);
-                let (text, offered) = (text(offer, true), offer.names());
+                let toolset = toolset(&chosen, dotted);
+                let (text, offered) = (text(toolset, true), toolset.names());
                 assert!(text.len() < 2048, "{chosen}");
                 for word in text.split('`').skip(1).step_by(2) {
                     assert!(
@@ -167,13 +166,13 @@ mod tests {
     #[test]
     fn before_skills_are_loaded_files_are_told_of_without_a_tool() {
         assert!(
-            text(offer("", false), true)
+            text(toolset("", false), true)
                 .contains("\n3. Fetch: a file that the text asks for, with the tool")
         );
     }
 
     #[test]
     fn skills_that_cannot_change_are_not_said_to_be_read_anew() {
-        assert!(!text(offer("all", false), false).contains("anew"));
+        assert!(!text(toolset("all", false), false).contains("anew"));
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use skillbundle_format::{Dialect, Error, Role, Skill, branch};
 
-use super::Asked;
-use super::reply::{Refusal, Reply, shortened};
+use super::reply::{Reply, ToolError, shortened};
+use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -36,22 +36,22 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
-    let typed = asked
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+    let typed = call
         .arguments
         .only(&["path"])?
         .optional_text("path")?
         .unwrap_or_default();
     let branch = branch(typed);
     let mut inside = BTreeMap::new();
-    for skill in asked.generation.catalog()?.skills() {
+    for skill in call.skills.catalog()?.skills() {
         let skill = skill?;
         if skill.lies_in(branch) {
             inside.insert(skill.id, skill);
         }
     }
     if inside.is_empty() && !branch.is_empty() {
-        return Err(Refusal::NoTree(shortened(typed)));
+        return Err(ToolError::NoTree(shortened(typed)));
     }
     Ok(Reply::json(&json!({ "tree": tree(branch, &inside)? })))
 }

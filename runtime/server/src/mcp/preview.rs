@@ -1,46 +1,49 @@
-//! What a client is told before its first call, made without a session: for
-//! a look at what a host does with it.
+//! What a client sees before its first call, computed without a session: for a look at what a host
+//! makes of it.
 
 use serde_json::Value;
 use skillbundle_format::Bundle;
 
-use super::offer::Present;
+use super::toolset::ToolContext;
 use super::{instructions, tools};
-use crate::source::Mode;
+use crate::source::Source;
 use crate::{Error, Options};
 
-/// What a client is told of some skills before its first call.
+/// What a client sees of some skills before its first call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
     /// How to use the server, in words.
     pub instructions: String,
-    /// The tools on offer, as they stand in the answer to `tools/list`.
+    /// The tools on offer, as they stand in the result of `tools/list`.
     pub tools: Vec<Value>,
-    /// The names of tools that are not offered because they can do nothing
-    /// with these skills, and why that is so.
-    pub idle: Vec<(&'static str, &'static str)>,
+    /// The names of tools that are not offered because they can do nothing with these skills, and
+    /// why that is so.
+    pub unused: Vec<(&'static str, &'static str)>,
 }
 
 impl Preview {
-    /// What is told of this bundle, where it comes from such a place.
-    pub fn new(bundle: &Bundle, mode: Mode, options: &Options) -> Result<Self, Error> {
-        let loaded = Present {
+    /// The preview of this bundle as `source` has loaded it.
+    pub fn new(bundle: &Bundle, source: &dyn Source, options: &Options) -> Result<Self, Error> {
+        let context = ToolContext {
             catalog: Some(bundle.catalog()?),
-            mode,
+            can_change: source.can_change(),
         };
-        // Instructions leave with the handshake, which waits for no slow load.
-        let greeted = Present {
-            catalog: loaded.catalog.filter(|_| !mode.is_slow()),
-            mode,
+        // Instructions are part of the handshake, which does not wait for a slow load.
+        let at_handshake = ToolContext {
+            catalog: context
+                .catalog
+                .filter(|_| source.fingerprint_now().is_some()),
+            ..context
         };
-        let tools = tools::all(&loaded, options).into_iter();
+        let toolset = options.toolset(&at_handshake);
+        let tools = tools::all(&context, options).into_iter();
         Ok(Self {
-            instructions: instructions::text(options.offer(&greeted), mode != Mode::Embedded),
+            instructions: instructions::text(toolset, context.can_change),
             tools: tools
                 .map(|tool| serde_json::to_value(tool).expect("a tool is plain JSON"))
                 .collect(),
-            idle: options.tools.idle(&loaded).collect(),
+            unused: options.tools.unused(&context).collect(),
         })
     }
 }

@@ -2,17 +2,18 @@
 //! as a slash command. Arguments are put into the text literally and once:
 //! what a value holds is never read again.
 
-use rmcp::ErrorData;
 use rmcp::model::{
-    CompletionInfo, GetPromptRequestParams, GetPromptResult, ListPromptsResult,
-    PaginatedRequestParams, Prompt, PromptArgument, PromptMessage, Role,
+    CompletionInfo, GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage,
+    Role,
 };
 use serde_json::{Map, Value};
 use skillbundle_format::{Catalog, Dialect, Error, Skill};
 
-use super::listing::{Caching, Listing, unreadable};
-use super::{reply, skill};
-use crate::library::Generation;
+use super::notifier::List;
+use super::results::{self, Listing, Page, loaded, unreadable, write_cacheable};
+use super::{Call, Era, Skills, reply, skill};
+use crate::jsonrpc::RpcError;
+use crate::source::Generation;
 
 /// Skills that are looked at for a page of the list.
 const MOST: usize = 200;
@@ -23,28 +24,24 @@ const ALL: &str = "ARGUMENTS";
 const ALL_ARGUMENT: &str = "arguments";
 
 /// `prompts/list`, in the order of the bundle.
-pub(crate) fn list(
-    generation: &Generation,
-    params: Option<PaginatedRequestParams>,
-    caching: Caching,
-) -> Result<ListPromptsResult, ErrorData> {
-    let listing = Listing::new(generation, &["prompts/list"]);
-    let start = listing.start(params)?;
-    let catalog = generation.catalog().map_err(unreadable)?;
-    let end = catalog.len().min(start.saturating_add(MOST));
+pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    let params: Page = call.request.optional_params()?;
+    let skills = loaded(skills)?;
+    let listing = Listing::new(skills, &["prompts/list"]);
+    let start = listing.start(&params)?;
+    let catalog = skills.catalog().map_err(unreadable)?;
     let mut prompts = Vec::new();
     for skill in catalog.skills().skip(start).take(MOST) {
         prompts.extend(skill.and_then(|skill| prompt(&skill)).map_err(unreadable)?);
     }
-    let mut result = ListPromptsResult::with_all_items(prompts);
-    result.next_cursor = (end < catalog.len()).then(|| listing.cursor(end));
-    (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
-    Ok(result)
+    let next = listing.next(start.saturating_add(MOST), catalog.len());
+    call.server.seen(List::Prompts, Some(skills));
+    write_cacheable(call, out, next, "prompts", &prompts)
 }
 
 /// All that the list says, to tell whether it reads differently.
-pub(crate) fn reading(generation: &Generation) -> Vec<Prompt> {
-    let catalog = generation.catalog().ok();
+pub(crate) fn summary(skills: &Generation) -> Vec<Prompt> {
+    let catalog = skills.catalog().ok();
     let skills = catalog.iter().flat_map(Catalog::skills);
     skills
         .filter_map(|skill| prompt(&skill.ok()?).ok()?)
@@ -52,34 +49,35 @@ pub(crate) fn reading(generation: &Generation) -> Vec<Prompt> {
 }
 
 /// `prompts/get`.
-pub(crate) fn get(
-    generation: &Generation,
-    params: &GetPromptRequestParams,
-) -> Result<GetPromptResult, ErrorData> {
-    let skill = find(generation, &params.name)?;
+pub(crate) fn get(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    let params: GetPromptRequestParams = call.request.params()?;
+    let skills = loaded(skills)?;
+    let skill = find(skills, &params.name)?;
     let declared = Declared::of(&skill).map_err(unreadable)?;
     let given = params.arguments.as_ref();
     let values = declared.values(given).map_err(|message| {
-        ErrorData::invalid_params(format!("prompt \"{}\": {message}", skill.name), None)
+        RpcError::invalid_params(format!("prompt \"{}\": {message}", skill.name), None)
     })?;
-    let text = text(&skill, generation).map_err(unreadable)?;
+    let text = text(&skill, skills).map_err(unreadable)?;
     let message = PromptMessage::new_text(Role::User, declared.fill(&text, &values));
-    Ok(GetPromptResult::new(vec![message]).with_description(skill.description))
+    let mut result = GetPromptResult::new(vec![message]).with_description(skill.description);
+    result.result_type.take_if(|_| call.era == Era::Handshake);
+    results::write(out, &result)
 }
 
-/// `completion/complete` of a prompt's argument: free text, so nothing is
-/// proposed; a prompt that is not there is an error.
-pub(crate) fn complete(generation: &Generation, name: &str) -> Result<CompletionInfo, ErrorData> {
-    find(generation, name)?;
+/// `completion/complete` of a prompt's argument, which is free text: proposes nothing, and fails
+/// if there is no such prompt.
+pub(crate) fn complete(skills: &Generation, name: &str) -> Result<CompletionInfo, RpcError> {
+    find(skills, name)?;
     Ok(CompletionInfo::default())
 }
 
-fn find<'g>(generation: &'g Generation, name: &str) -> Result<Skill<'g>, ErrorData> {
-    let catalog = generation.catalog().map_err(unreadable)?;
+fn find<'g>(skills: &'g Generation, name: &str) -> Result<Skill<'g>, RpcError> {
+    let catalog = skills.catalog().map_err(unreadable)?;
     let found = catalog.by_name(name).map_err(unreadable)?;
     found.filter(is_offered).ok_or_else(|| {
         let name = reply::shortened(name);
-        ErrorData::invalid_params(
+        RpcError::invalid_params(
             format!("unknown prompt \"{name}\"; prompts/list shows those there are"),
             None,
         )

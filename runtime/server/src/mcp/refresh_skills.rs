@@ -1,12 +1,12 @@
-//! `refresh_skills` (spec 3 §8.6): loads the skills again, changed or not. A
-//! second one while the first runs is told so at once.
+//! `refresh_skills` (spec 3 §8.6): loads the skills again, changed or not. A second call while the
+//! first runs is answered at once.
 
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
-use super::reply::{Refusal, Reply};
-use crate::library::{Library, Refresh};
-use crate::source::Mode;
+use super::reply::{Reply, ToolError};
+use super::{BoxFuture, Client, Server};
+use crate::source::{Kind, Refreshed, Refresher};
 
 pub(crate) const INPUT: &str =
     r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
@@ -21,31 +21,43 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) async fn run(library: &Library, arguments: &Arguments<'_>) -> Result<Reply, Refusal> {
-    arguments.only(&[])?;
-    let mode = library.mode();
-    Ok(match library.refresh().await {
-        Refresh::Done(skills) => Reply::json(&json!({
-            "success": true,
-            "mode": mode.as_str(),
-            "skills_reindexed": skills,
-            "message": message(mode, library),
-        })),
-        Refresh::Busy => Reply::json(&failed(mode, "Another refresh is under way.")),
-        Refresh::Failed(reason) => Reply::json(&failed(mode, &reason)).failing(),
+pub(crate) fn run<'a>(
+    server: &'a Server,
+    arguments: Arguments<'a>,
+    client: &'a Client,
+) -> BoxFuture<'a, Result<Reply, ToolError>> {
+    Box::pin(async move {
+        arguments.only(&[])?;
+        let source = &server.refresher;
+        let kind = source.kind();
+        let refreshed = tokio::select! {
+            refreshed = source.refresh() => refreshed,
+            // The load goes on; only this request ends.
+            () = client.cancelled.cancelled() => Refreshed::Failed("cancelled".to_owned()),
+        };
+        Ok(match refreshed {
+            Refreshed::Done(skills) => Reply::json(&json!({
+                "success": true,
+                "mode": kind.as_str(),
+                "skills_reindexed": skills,
+                "message": message(kind, source),
+            })),
+            Refreshed::Busy => Reply::json(&failed(kind, "Another refresh is under way.")),
+            Refreshed::Failed(reason) => Reply::json(&failed(kind, &reason)).failing(),
+        })
     })
 }
 
-fn message(mode: Mode, library: &Library) -> String {
-    match mode {
-        Mode::Local => "Reindexed from local directory (no git sync configured).".to_owned(),
-        Mode::Archive => format!("Opened {} again.", library.describe()),
-        Mode::Embedded => {
+fn message(kind: Kind, source: &Refresher) -> String {
+    match kind {
+        Kind::Local => "Reindexed from local directory (no git sync configured).".to_owned(),
+        Kind::Archive => format!("Opened {} again.", source.describe()),
+        Kind::Embedded => {
             "The skills are part of this program; a newer program brings newer ones.".to_owned()
         }
     }
 }
 
-fn failed(mode: Mode, message: &str) -> Value {
-    json!({ "success": false, "mode": mode.as_str(), "message": message })
+fn failed(kind: Kind, message: &str) -> Value {
+    json!({ "success": false, "mode": kind.as_str(), "message": message })
 }

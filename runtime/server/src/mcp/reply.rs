@@ -1,13 +1,14 @@
-//! What a tool answers, and what it refuses with: one variant per line of the
-//! specs' error tables, turned into wire JSON here and nowhere else.
+//! What a tool answers, and its errors: one variant per line of the specs' error tables, turned
+//! into wire JSON here and nowhere else.
 
 use std::collections::BTreeMap;
 
-use rmcp::model::{CallToolResult, ContentBlock, Implementation};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::transport::Era;
+use super::results::write;
+use super::{Era, Server};
+use crate::jsonrpc::RpcError;
 
 /// The member of `_meta` that 2026-07-28 wants in results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
@@ -15,8 +16,8 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Most characters of a client's own words that an answer gives back.
 const ECHO: usize = 200;
 
-/// What refusals add to the properties of every tool's answer.
-pub(crate) const REFUSED: &str = r#"{
+/// What errors add to the properties of every tool's answer.
+pub(crate) const ERROR_PROPERTIES: &str = r#"{
   "error": { "type": "string", "description": "What is wrong and what to do" },
   "code": { "type": "string", "description": "The same for programs, such as skill_not_found" },
   "argument": { "type": "string", "description": "The argument that is wrong" },
@@ -38,14 +39,13 @@ enum Data {
     /// The text is the data.
     Text,
     Tree(Value),
-    /// As JSON already: a tree of a long list takes longer to build and to
-    /// take down than all else together.
+    /// JSON text: a tree of a long list takes longer to build and drop than all else together.
     Written(String),
 }
 
 /// Why a call cannot be answered as it stands. The client sees the text.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum ToolError {
     #[error("invalid argument `{argument}`: expected {expected}, found {found}")]
     WrongArgument {
         argument: &'static str,
@@ -89,7 +89,7 @@ pub(crate) enum Refusal {
     )]
     TooLarge { file: String, size: u64, limit: u64 },
     #[error("the skills cannot be read: {0}")]
-    Unavailable(String),
+    NotLoaded(String),
     #[error("the skills cannot be read: {0}")]
     Damaged(#[from] skillbundle_format::Error),
 }
@@ -136,60 +136,34 @@ impl Reply {
         }
     }
 
-    /// The answer for rmcp to send to a client of this era, signed where it
-    /// wants to know who answers.
-    pub(crate) fn into_result(self, era: Era, identity: Implementation) -> CallToolResult {
-        let mut result = CallToolResult::default();
-        result.structured_content = match self.data {
-            Data::Text => serde_json::from_str(&self.text).ok(),
-            Data::Tree(data) => Some(data),
-            Data::Written(data) => serde_json::from_str(&data).ok(),
-        };
-        result.content = vec![ContentBlock::text(self.text)];
-        result.is_error = self.is_error.then_some(true);
-        if era == Era::Stateless
-            && let Ok(identity) = serde_json::to_value(identity)
-        {
-            let meta = result.meta.get_or_insert_default();
-            meta.insert(SERVER_INFO.to_owned(), identity);
+    /// Appends the result of `tools/call`. Since 2026-07-28 it says who answers.
+    pub(crate) fn write(&self, era: Era, out: &mut Vec<u8>) -> Result<(), RpcError> {
+        let stateless = era == Era::Stateless;
+        out.push(b'{');
+        if stateless {
+            out.extend_from_slice(br#""resultType":"complete","#);
         }
-        result
-    }
-
-    /// Adds the same as it goes over the wire, its members in rmcp's order.
-    pub(crate) fn write(
-        &self,
-        era: Era,
-        identity: Implementation,
-        into: &mut Vec<u8>,
-    ) -> Option<()> {
-        let newer = era == Era::Stateless;
-        into.push(b'{');
-        if newer {
-            into.extend_from_slice(br#""resultType":"complete","#);
-        }
-        into.extend_from_slice(br#""content":[{"type":"text","text":"#);
-        serde_json::to_writer(&mut *into, &self.text).ok()?;
-        into.extend_from_slice(br#"}],"structuredContent":"#);
+        out.extend_from_slice(br#""content":[{"type":"text","text":"#);
+        write(out, &self.text)?;
+        out.extend_from_slice(br#"}],"structuredContent":"#);
         match &self.data {
-            Data::Text => into.extend_from_slice(self.text.as_bytes()),
-            Data::Tree(data) => serde_json::to_writer(&mut *into, data).ok()?,
-            Data::Written(data) => into.extend_from_slice(data.as_bytes()),
+            Data::Text => out.extend_from_slice(self.text.as_bytes()),
+            Data::Tree(data) => write(out, data)?,
+            Data::Written(data) => out.extend_from_slice(data.as_bytes()),
         }
         if self.is_error {
-            into.extend_from_slice(br#","isError":true"#);
+            out.extend_from_slice(br#","isError":true"#);
         }
-        if newer {
-            into.extend_from_slice(br#","_meta":"#);
-            let signature = BTreeMap::from([(SERVER_INFO, identity)]);
-            serde_json::to_writer(&mut *into, &signature).ok()?;
+        if stateless {
+            out.extend_from_slice(br#","_meta":"#);
+            write(out, &BTreeMap::from([(SERVER_INFO, Server::identity())]))?;
         }
-        into.push(b'}');
-        Some(())
+        out.push(b'}');
+        Ok(())
     }
 }
 
-impl Refusal {
+impl ToolError {
     /// The word that programs can tell it by.
     fn code(&self) -> &'static str {
         match self {
@@ -200,16 +174,16 @@ impl Refusal {
             Self::NoFile { .. } => "asset_not_found",
             Self::MissingFile { .. } => "asset_missing",
             Self::TooLarge { .. } => "asset_too_large",
-            Self::Unavailable(_) | Self::Damaged(_) => "skills_unavailable",
+            Self::NotLoaded(_) | Self::Damaged(_) => "skills_unavailable",
         }
     }
 }
 
-impl From<Refusal> for Reply {
-    fn from(refusal: Refusal) -> Self {
-        let mut structured = json!({ "error": refusal.to_string(), "code": refusal.code() });
-        match &refusal {
-            Refusal::WrongArgument {
+impl From<ToolError> for Reply {
+    fn from(error: ToolError) -> Self {
+        let mut structured = json!({ "error": error.to_string(), "code": error.code() });
+        match &error {
+            ToolError::WrongArgument {
                 argument,
                 expected,
                 found,
@@ -218,8 +192,8 @@ impl From<Refusal> for Reply {
                 structured["expected"] = json!(expected);
                 structured["found"] = json!(found);
             }
-            Refusal::UnknownArgument { argument, .. } => structured["argument"] = json!(argument),
-            Refusal::TooLarge { size, limit, .. } => {
+            ToolError::UnknownArgument { argument, .. } => structured["argument"] = json!(argument),
+            ToolError::TooLarge { size, limit, .. } => {
                 structured["size_bytes"] = json!(size);
                 structured["max_size_bytes"] = json!(limit);
             }

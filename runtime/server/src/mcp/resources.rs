@@ -2,19 +2,20 @@
 //! completion of their URIs: every file of every published skill, its bytes
 //! never changed.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rmcp::ErrorData;
 use rmcp::model::Resource as Described;
-use rmcp::model::{
-    CompletionInfo, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
-    ReadResourceResult, ResourceContents, ResourceTemplate,
-};
-use serde::Serialize;
+use rmcp::model::{CompletionInfo, ResourceTemplate};
+use serde::{Deserialize, Serialize};
 use skillbundle_format::{Published, PublishedSkill, Resource};
 
-use super::listing::{Caching, Listing, no_resource, unreadable};
-use crate::library::Generation;
+use super::notifier::List;
+use super::results::{Listing, Page, loaded, no_resource, unreadable, write_cacheable};
+use super::{Call, Skills};
+use crate::jsonrpc::RpcError;
+use crate::source::Generation;
 
 /// The one template: any path below any skill.
 pub(crate) const TEMPLATE: &str = "skill://{+path}";
@@ -25,31 +26,41 @@ const SCHEME: &str = "skill://";
 /// Skills on a page of the list.
 const MOST: usize = 200;
 
-/// What is published of these skills.
-pub(crate) fn published(generation: &Generation) -> Result<Published<'_>, ErrorData> {
-    generation
+/// The parameters of a method that is about one resource.
+#[derive(Deserialize)]
+pub(crate) struct Uri<'a> {
+    #[serde(borrow)]
+    pub(crate) uri: Cow<'a, str>,
+}
+
+/// The part of these skills that the extension publishes.
+pub(crate) fn published(skills: &Generation) -> Result<Published<'_>, RpcError> {
+    skills
         .catalog()
         .and_then(|catalog| catalog.published())
         .map_err(unreadable)
 }
 
-/// `resources/list`: the `SKILL.md` of each skill. Their other files are found
-/// from there, by the manifest or by reading directories.
-pub(crate) fn list(
-    generation: &Generation,
-    params: Option<PaginatedRequestParams>,
-    caching: Caching,
-) -> Result<ListResourcesResult, ErrorData> {
-    let listing = Listing::new(generation, &["resources/list"]);
-    let published = published(generation)?;
-    let start = listing.start(params)?;
+/// `resources/list`: the `SKILL.md` of each skill. Its other files are found from there, by the
+/// manifest or by reading directories.
+pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    let params: Page = call.request.optional_params()?;
+    let skills = loaded(skills)?;
+    let listing = Listing::new(skills, &["resources/list"]);
+    let published = published(skills)?;
+    let start = listing.start(&params)?;
     let end = published.len().min(start.saturating_add(MOST));
     let resources = (start..end).map(|number| entry(&published.skill(number)?));
-    let resources: Result<_, skillbundle_format::Error> = resources.collect();
-    let mut result = ListResourcesResult::with_all_items(resources.map_err(unreadable)?);
-    result.next_cursor = (end < published.len()).then(|| listing.cursor(end));
-    (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
-    Ok(result)
+    let resources: Result<Vec<_>, skillbundle_format::Error> = resources.collect();
+    let next = listing.next(end, published.len());
+    call.server.seen(List::Resources, Some(skills));
+    write_cacheable(
+        call,
+        out,
+        next,
+        "resources",
+        &resources.map_err(unreadable)?,
+    )
 }
 
 fn entry(skill: &PublishedSkill<'_>) -> Result<Described, skillbundle_format::Error> {
@@ -63,10 +74,10 @@ pub(crate) fn described(file: &Resource<'_>) -> Described {
         .with_size(file.size)
 }
 
-/// What the list says of which resources there are. Their sizes are left out:
-/// whoever cares for a text has subscribed to it.
-pub(crate) fn reading(generation: &Generation) -> Vec<(&str, &str)> {
-    let published = published(generation).ok();
+/// What the list says of which resources there are. Sizes are left out: a client that cares for a
+/// text has subscribed to it.
+pub(crate) fn summary(skills: &Generation) -> Vec<(&str, &str)> {
+    let published = published(skills).ok();
     let skills = published.iter().flat_map(Published::skills);
     let skills = skills.filter_map(Result::ok);
     skills
@@ -75,8 +86,8 @@ pub(crate) fn reading(generation: &Generation) -> Vec<(&str, &str)> {
 }
 
 /// The digest of what is read under this URI.
-pub(crate) fn version(generation: &Generation, uri: &str) -> Result<[u8; 32], ErrorData> {
-    let published = published(generation)?;
+pub(crate) fn version(skills: &Generation, uri: &str) -> Result<[u8; 32], RpcError> {
+    let published = published(skills)?;
     match published.resource(uri).map_err(unreadable)? {
         Some(file) => Ok(file.digest),
         None => Err(missing(&published, uri)?),
@@ -84,36 +95,40 @@ pub(crate) fn version(generation: &Generation, uri: &str) -> Result<[u8; 32], Er
 }
 
 /// `resources/read`.
-pub(crate) fn read(
-    generation: &Generation,
-    uri: &str,
-    caching: Caching,
-) -> Result<ReadResourceResult, ErrorData> {
-    let published = published(generation)?;
-    let Some(file) = published.resource(uri).map_err(unreadable)? else {
-        return Err(missing(&published, uri)?);
+pub(crate) fn read(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Contents<'a> {
+        uri: &'a str,
+        mime_type: &'a str,
+        #[serde(flatten)]
+        content: Content<'a>,
+    }
+    let Uri { uri } = call.request.params()?;
+    let published = published(loaded(skills)?)?;
+    let Some(file) = published.resource(&uri).map_err(unreadable)? else {
+        return Err(missing(&published, &uri)?);
     };
     let bytes = file.bytes().map_err(unreadable)?;
-    let contents = match Content::of(&file, &bytes) {
-        Content::Text(text) => ResourceContents::text(text, uri),
-        Content::Blob(blob) => ResourceContents::blob(blob, uri),
+    let contents = Contents {
+        uri: &uri,
+        mime_type: file.mime,
+        content: Content::of(&file, &bytes),
     };
-    let mut result = ReadResourceResult::new(vec![contents.with_mime_type(file.mime)]);
-    (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
-    Ok(result)
+    write_cacheable(call, out, None, "contents", &[contents])
 }
 
-/// What a file goes out as: text where no byte of it changes by that.
+/// The form in which a file is sent: as text if that changes none of its bytes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Content<'a> {
+enum Content<'a> {
     Text(&'a str),
     /// In base64.
     Blob(String),
 }
 
 impl<'a> Content<'a> {
-    pub(crate) fn of(file: &Resource<'_>, bytes: &'a [u8]) -> Self {
+    fn of(file: &Resource<'_>, bytes: &'a [u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) if file.is_text => Self::Text(text),
             _ => Self::Blob(STANDARD.encode(bytes)),
@@ -121,7 +136,7 @@ impl<'a> Content<'a> {
     }
 }
 
-fn missing(published: &Published<'_>, uri: &str) -> Result<ErrorData, ErrorData> {
+fn missing(published: &Published<'_>, uri: &str) -> Result<RpcError, RpcError> {
     let directory = published.directory(uri).map_err(unreadable)?;
     let hint = match directory {
         Some(_) => "it is a directory; resources/directory/read shows what lies in it",
@@ -131,21 +146,25 @@ fn missing(published: &Published<'_>, uri: &str) -> Result<ErrorData, ErrorData>
 }
 
 /// `resources/templates/list`.
-pub(crate) fn templates(caching: Caching) -> ListResourceTemplatesResult {
+pub(crate) fn templates(
+    call: &Call<'_>,
+    skills: &Skills,
+    out: &mut Vec<u8>,
+) -> Result<(), RpcError> {
+    let params: Page = call.request.optional_params()?;
+    Listing::new(loaded(skills)?, &["resources/templates/list"]).start(&params)?;
     let template = ResourceTemplate::new(TEMPLATE, "skill-file")
         .with_title("File of a skill")
         .with_description(
             "Any file of any skill: the skill's path, then the file's, such as code-review/SKILL.md",
         );
-    let mut result = ListResourceTemplatesResult::with_all_items(vec![template]);
-    (result.ttl_ms, result.cache_scope) = (caching.ttl_ms, caching.scope);
-    result
+    write_cacheable(call, out, None, "resourceTemplates", &[template])
 }
 
-/// What may follow what was typed for the template's `path`: URIs that begin
-/// so, then skills whose names do.
-pub(crate) fn complete(generation: &Generation, typed: &str) -> Result<CompletionInfo, ErrorData> {
-    let published = published(generation)?;
+/// Completions of what was typed for the template's `path`: URIs that begin with it, then skills
+/// whose names do.
+pub(crate) fn complete(skills: &Generation, typed: &str) -> Result<CompletionInfo, RpcError> {
+    let published = published(skills)?;
     let most = CompletionInfo::MAX_VALUES;
     let mut found = Vec::new();
     let beginning = format!("{SCHEME}{typed}");

@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
 
-use super::Asked;
-use super::near::distance;
-use super::reply::{Refusal, Reply, digest, shortened};
-use super::roster;
-use crate::library::Generation;
+use super::catalogue;
+use super::reply::{Reply, ToolError, digest, shortened};
+use super::suggest::distance;
+use super::tools::ToolCall;
+use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -56,12 +56,12 @@ const SUGGESTIONS: usize = 3;
 /// wrong name the slowest call of all.
 const COMPARED: usize = 10_000;
 
-pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
-    let name = asked.arguments.only(&["name"])?.text("name")?;
-    let catalog = asked.generation.catalog()?;
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+    let name = call.arguments.only(&["name"])?.text("name")?;
+    let catalog = call.skills.catalog()?;
     match catalog.by_name(name)? {
-        Some(skill) => Ok(found(&skill, asked.generation)?),
-        None => Ok(not_found(name, catalog, asked)?),
+        Some(skill) => Ok(found(&skill, call.skills)?),
+        None => Ok(not_found(name, catalog, call)?),
     }
 }
 
@@ -116,7 +116,7 @@ fn base_directory(skill: &Skill<'_>, generation: &Generation, has_files: bool) -
     };
     let directory = inside
         .components()
-        .fold(base.clone(), |directory, part| directory.join(part));
+        .fold(base.to_path_buf(), |directory, part| directory.join(part));
     directory.display().to_string()
 }
 
@@ -151,11 +151,11 @@ fn described(file: &File<'_>, from: Option<&Skill<'_>>) -> Value {
     Value::Object(described)
 }
 
-fn not_found(name: &str, catalog: Catalog<'_>, asked: &Asked<'_>) -> Result<Reply, Error> {
+fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<Reply, Error> {
     let available = if catalog.is_empty() {
         "(none)".to_owned()
     } else {
-        roster::lines(catalog, asked.offer(), asked.options)?
+        catalogue::lines(catalog, call.toolset(), call.options())?
     };
     let name = shortened(name.trim());
     let text = format!(

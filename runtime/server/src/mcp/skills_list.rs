@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use skillbundle_format::Skill;
 
-use super::Asked;
-use super::reply::{Refusal, Reply, shortened};
+use super::reply::{Reply, ToolError, shortened};
+use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -38,14 +38,14 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
-    let arguments = asked.arguments.only(&["query", "includeBody"])?;
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+    let arguments = call.arguments.only(&["query", "includeBody"])?;
     let typed = arguments.optional_text("query")?.unwrap_or_default().trim();
     let with_body = arguments.flag("includeBody")?;
     let wanted = typed.to_lowercase();
-    let most = asked.options.list_bytes();
+    let most = call.options().list_bytes();
     let (mut skills, mut lines) = (Vec::new(), String::new());
-    for skill in asked.generation.catalog()?.skills() {
+    for skill in call.skills.catalog()?.skills() {
         let skill = skill?;
         if mentions(&skill, &wanted) {
             skills.push(Entry {

@@ -6,10 +6,10 @@
 use serde_json::{Value, json};
 use skillbundle_format::{Dialect, Hit, Hits, Matched, Search};
 
-use super::Asked;
 use super::cursor::Pages;
-use super::reply::{Refusal, Reply, shortened};
+use super::reply::{Reply, ToolError, shortened};
 use super::skills_list::{Entry, add_line, counted};
+use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -50,11 +50,11 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
-    let (search, pages) = search(asked)?;
-    let found = asked.generation.catalog()?.search(&search)?;
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+    let (search, pages) = search(call)?;
+    let found = call.skills.catalog()?.search(&search)?;
     let mut text = headed(&found, &search);
-    text.push_str(&lines(&found, asked.options.list_bytes())?);
+    text.push_str(&lines(&found, call.options().list_bytes())?);
     let mut answer = json!({
         "query": search.query,
         "limit": search.limit,
@@ -73,9 +73,9 @@ pub(crate) fn run(asked: &Asked<'_>) -> Result<Reply, Refusal> {
 }
 
 /// What is asked for, and the pages that its answer has.
-fn search<'a>(asked: &Asked<'a>) -> Result<(Search<'a>, Pages), Refusal> {
+fn search<'a>(call: &ToolCall<'a>) -> Result<(Search<'a>, Pages), ToolError> {
     let known = &["query", "limit", "path", "dialect", "tag", "cursor"];
-    let arguments = asked.arguments.only(known)?;
+    let arguments = call.arguments.only(known)?;
     let mut search = Search {
         query: arguments.text("query")?,
         limit: arguments.integer("limit", 1..=25, 10)? as usize,
@@ -86,7 +86,7 @@ fn search<'a>(asked: &Asked<'a>) -> Result<(Search<'a>, Pages), Refusal> {
     };
     let [path, dialect, tag] = filters(&search).map(|(_, value)| value);
     let pages = Pages::new(
-        asked.generation.content_address(),
+        call.skills.content_address(),
         &[search.query, path, dialect, tag],
     );
     if let Some(cursor) = arguments.optional_text("cursor")? {
@@ -113,7 +113,7 @@ fn result(hit: &Hit<'_>) -> Value {
 }
 
 /// The hits, for a person to read.
-fn lines(found: &Hits<'_>, most: usize) -> Result<String, Refusal> {
+fn lines(found: &Hits<'_>, most: usize) -> Result<String, ToolError> {
     let mut lines = String::new();
     for hit in &found.hits {
         add_line(&mut lines, hit.skill.callable_name()?, &hit.excerpt, most);

@@ -3,12 +3,12 @@
 
 mod arguments;
 mod assets;
-mod desk;
 mod extension;
 mod freshness;
 mod listing;
 mod matching;
-mod notices;
+mod notifier;
+mod schedulers;
 mod schemas;
 mod searching;
 mod skill;
@@ -16,10 +16,9 @@ mod skill;
 use serde_json::{Value, json};
 use skillbundle_format::{Scope, SkillEntry, SkillSet, write};
 
-use super::offer::Present;
 use super::reply::digest;
 use super::tools::TOOLS;
-use crate::source::Mode;
+use super::toolset::ToolContext;
 use crate::testing::{Client, Fake, folder, set, spec_folders, spec_tree, tree};
 use crate::{Embedded, Options};
 

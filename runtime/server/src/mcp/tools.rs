@@ -1,35 +1,40 @@
-//! The tools there are: one table, in the order that clients see. What a tool
-//! does stands in the file of its name; its schemas stand there too, as text,
-//! and are parsed when first listed.
-//!
-//! A tool that runs scripts or keeps a journal would be one more file and one
-//! more [`Run`].
+//! The table of tools, in the order that clients see, and the two methods about them. What a tool
+//! does stands in the file of its name; its schemas stand there too, as text, and are parsed when
+//! they are first listed.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, PoisonError};
 
 use rmcp::model::{JsonObject, ToolAnnotations};
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::offer::{Offer, Present};
-use super::reply::{REFUSED, Refusal, Reply};
+use super::arguments::Arguments;
+use super::methods::Handler;
+use super::notifier::List;
+use super::reply::{ERROR_PROPERTIES, Reply, ToolError};
+use super::results::{self, Page, write_cacheable_with};
+use super::toolset::{ToolContext, ToolSet};
 use super::{
-    Asked, get_asset, get_skill, list_skills, refresh_skills, roster, skill, skills_list,
-    skills_search,
+    BoxFuture, Call, Client, Server, Skills, catalogue, get_asset, get_skill, list_skills,
+    refresh_skills, reply, skill, skills_list, skills_search,
 };
 use crate::Options;
+use crate::jsonrpc::{Request, RpcError};
+use crate::source::Generation;
 
 /// One tool.
 pub(crate) struct Tool {
-    /// What it is called: `[a-z0-9_]`, which every host takes.
+    /// The name: `[a-z0-9_]`, which every host accepts.
     pub(crate) name: &'static str,
-    /// Spec 4's name with a dot. Always understood, published only on demand,
-    /// since several hosts refuse a whole server for it.
+    /// Spec 4's name with a dot. Always understood, but published only on demand, since several
+    /// hosts refuse a whole server for it.
     dotted: Option<&'static str>,
     title: &'static str,
-    /// What it does; nothing for the one tool that describes the skills.
+    /// What it does; `None` for the one tool whose description lists the skills.
     description: Option<&'static str>,
-    /// What to do next, by tools that may not be offered: the first that is,
-    /// in the place of the braces.
+    /// What to do next, with tools that may not be offered: the first that is offered replaces the
+    /// braces.
     next: &'static [(&'static str, &'static str)],
     input: &'static str,
     output: &'static str,
@@ -37,17 +42,42 @@ pub(crate) struct Tool {
     pub(crate) run: Run,
 }
 
-/// How a tool comes to its answer.
+/// What a tool needs before it can answer, and the function that does.
 #[derive(Clone, Copy)]
 pub(crate) enum Run {
-    /// From the skills as they are.
-    Ask(Ask),
-    /// By replacing them.
-    Refresh,
+    /// Needs the current skills.
+    Skills(fn(&ToolCall<'_>) -> Result<Reply, ToolError>),
+    /// Takes time of its own.
+    Task(ToolWork),
 }
 
-/// Answers from the skills as they are.
-pub(crate) type Ask = fn(&Asked<'_>) -> Result<Reply, Refusal>;
+/// Work that takes time. It ends early when the client no longer waits.
+pub(crate) type ToolWork =
+    for<'a> fn(&'a Server, Arguments<'a>, &'a Client) -> BoxFuture<'a, Result<Reply, ToolError>>;
+
+/// One call of a tool that needs the skills.
+pub(crate) struct ToolCall<'a> {
+    server: &'a Server,
+    /// The skills to answer from.
+    pub(crate) skills: &'a Generation,
+    pub(crate) arguments: Arguments<'a>,
+}
+
+/// The parameters of `tools/call`.
+#[derive(Deserialize)]
+struct CallParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    arguments: Option<JsonObject>,
+}
+
+/// The tools as JSON, and the content address of the skills that they were described over.
+#[derive(Default)]
+pub(crate) struct ListCache {
+    over: Option<[u8; 32]>,
+    json: String,
+}
 
 /// Every tool, the ones to start with first.
 pub(crate) static TOOLS: &[Tool] = &[
@@ -71,7 +101,7 @@ const SKILL: Tool = Tool {
     input: skill::INPUT,
     output: skill::OUTPUT,
     read_only: true,
-    run: Run::Ask(skill::run),
+    run: Run::Skills(skill::run),
 };
 
 const GET_SKILL: Tool = Tool {
@@ -86,7 +116,7 @@ const GET_SKILL: Tool = Tool {
     input: get_skill::INPUT,
     output: get_skill::OUTPUT,
     read_only: true,
-    run: Run::Ask(get_skill::run),
+    run: Run::Skills(get_skill::run),
 };
 
 const SKILLS_SEARCH: Tool = Tool {
@@ -104,7 +134,7 @@ const SKILLS_SEARCH: Tool = Tool {
     input: skills_search::INPUT,
     output: skills_search::OUTPUT,
     read_only: true,
-    run: Run::Ask(skills_search::run),
+    run: Run::Skills(skills_search::run),
 };
 
 const SKILLS_LIST: Tool = Tool {
@@ -118,7 +148,7 @@ const SKILLS_LIST: Tool = Tool {
     input: skills_list::INPUT,
     output: skills_list::OUTPUT,
     read_only: true,
-    run: Run::Ask(skills_list::run),
+    run: Run::Skills(skills_list::run),
 };
 
 const LIST_SKILLS: Tool = Tool {
@@ -132,7 +162,7 @@ const LIST_SKILLS: Tool = Tool {
     input: list_skills::INPUT,
     output: list_skills::OUTPUT,
     read_only: true,
-    run: Run::Ask(list_skills::run),
+    run: Run::Skills(list_skills::run),
 };
 
 const GET_ASSET: Tool = Tool {
@@ -146,7 +176,7 @@ const GET_ASSET: Tool = Tool {
     input: get_asset::INPUT,
     output: get_asset::OUTPUT,
     read_only: true,
-    run: Run::Ask(get_asset::run),
+    run: Run::Skills(get_asset::run),
 };
 
 const REFRESH_SKILLS: Tool = Tool {
@@ -158,10 +188,10 @@ const REFRESH_SKILLS: Tool = Tool {
     input: refresh_skills::INPUT,
     output: refresh_skills::OUTPUT,
     read_only: false,
-    run: Run::Refresh,
+    run: Run::Task(refresh_skills::run),
 };
 
-/// Shows what a fault in a tool does to the others.
+/// Shows that a panic in one tool leaves the others working.
 #[cfg(test)]
 const PANICS: Tool = Tool {
     name: "panics",
@@ -172,7 +202,7 @@ const PANICS: Tool = Tool {
     input: r#"{"type":"object"}"#,
     output: r#"{"type":"object"}"#,
     read_only: true,
-    run: Run::Ask(|_| panic!("a fault in a tool")),
+    run: Run::Skills(|_| panic!("a fault in a tool")),
 };
 
 impl Tool {
@@ -183,8 +213,8 @@ impl Tool {
 
     fn describe(
         &self,
-        present: &Present<'_>,
-        offer: Offer,
+        context: &ToolContext<'_>,
+        toolset: ToolSet,
         options: &Options,
     ) -> rmcp::model::Tool {
         let annotations = ToolAnnotations::new()
@@ -193,22 +223,23 @@ impl Tool {
             .idempotent(true)
             .open_world(false);
         let mut description = self.description.map_or_else(
-            || roster::description(present.catalog, offer, options),
+            || catalogue::description(context.catalog, toolset, options),
             str::to_owned,
         );
         let mut next = self.next.iter();
-        if let Some((name, next)) = next.find_map(|(tool, next)| Some((offer.name(tool)?, next))) {
+        if let Some((name, next)) = next.find_map(|(tool, next)| Some((toolset.name(tool)?, next)))
+        {
             description.push(' ');
             description.push_str(&next.replace("{}", name));
         }
         rmcp::model::Tool::new(
             self.published(options.dotted_names),
             description,
-            schema(self.input),
+            Arc::new(parsed(self.input)),
         )
         .with_title(self.title)
         .with_annotations(annotations)
-        .with_raw_output_schema(answers(self.output))
+        .with_raw_output_schema(output_schema(self.output))
     }
 }
 
@@ -219,25 +250,131 @@ pub(crate) fn find(name: &str) -> Option<&'static Tool> {
         .find(|tool| tool.name == name || tool.dotted == Some(name))
 }
 
-/// The tools on offer as the protocol describes them.
-pub(crate) fn all(present: &Present<'_>, options: &Options) -> Vec<rmcp::model::Tool> {
-    let offer = options.offer(present);
-    offer
+/// The tools that are offered, as the protocol describes them.
+pub(crate) fn all(context: &ToolContext<'_>, options: &Options) -> Vec<rmcp::model::Tool> {
+    let toolset = options.toolset(context);
+    toolset
         .tools()
-        .map(|tool| tool.describe(present, offer, options))
+        .map(|tool| tool.describe(context, toolset, options))
         .collect()
 }
 
-/// The schema of arguments.
-fn schema(text: &str) -> Arc<JsonObject> {
-    Arc::new(parsed(text))
+/// The tools that a server offers over these skills.
+pub(crate) fn described(server: &Server, skills: Option<&Generation>) -> Vec<rmcp::model::Tool> {
+    all(&server.tool_context(skills), &server.options)
 }
 
-/// The schema of answers, refusals among them.
-fn answers(text: &str) -> Arc<JsonObject> {
+/// `tools/list`. It works without skills, since the tools are the same.
+pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    let params: Page = call.request.optional_params()?;
+    if params.cursor.is_some() {
+        return Err(RpcError::invalid_params(
+            "unknown cursor: all tools are on the first page",
+            None,
+        ));
+    }
+    let (server, skills) = (call.server, skills.as_ref().ok());
+    let over = skills.map(|skills| skills.content_address());
+    let mut cache = server
+        .tool_list
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if cache.json.is_empty() || cache.over != over {
+        let tools = described(server, skills.map(AsRef::as_ref));
+        let json = serde_json::to_string(&tools).map_err(results::unreadable)?;
+        *cache = ListCache { over, json };
+    }
+    server.seen(List::Tools, skills);
+    write_cacheable_with(call, out, None, "tools", |out| {
+        out.extend_from_slice(cache.json.as_bytes());
+        Ok(())
+    })
+}
+
+/// What a `tools/call` needs: what the tool that it names needs.
+pub(crate) fn handler(server: &Server, request: &Request<'_>) -> Result<Handler, RpcError> {
+    #[derive(Deserialize)]
+    struct Name<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+    }
+    let Name { name } = request.params()?;
+    Ok(match chosen(server, &name)?.run {
+        Run::Skills(_) => Handler::Skills(call),
+        Run::Task(_) => Handler::Task(work),
+    })
+}
+
+/// `tools/call` of a tool that answers from the skills.
+fn call(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    let CallParams { name, arguments } = call.request.params()?;
+    let Run::Skills(run) = chosen(call.server, &name)?.run else {
+        return Err(unknown(call.server, &name));
+    };
+    let arguments = arguments.unwrap_or_default();
+    let reply = match skills {
+        Ok(skills) => run(&ToolCall {
+            server: call.server,
+            skills,
+            arguments: Arguments::new(&arguments),
+        }),
+        Err(not_loaded) => Err(ToolError::NotLoaded(not_loaded.0.clone())),
+    };
+    reply.unwrap_or_else(Reply::from).write(call.era, out)
+}
+
+/// `tools/call` of a tool that takes time.
+fn work<'a>(
+    call: &'a Call<'a>,
+    client: &'a Client,
+    out: &'a mut Vec<u8>,
+) -> BoxFuture<'a, Result<(), RpcError>> {
+    Box::pin(async move {
+        let CallParams { name, arguments } = call.request.params()?;
+        let Run::Task(run) = chosen(call.server, &name)?.run else {
+            return Err(unknown(call.server, &name));
+        };
+        let arguments = arguments.unwrap_or_default();
+        let reply = run(call.server, Arguments::new(&arguments), client).await;
+        reply.unwrap_or_else(Reply::from).write(call.era, out)
+    })
+}
+
+/// The tool of this name, if the operator has not left it out.
+fn chosen(server: &Server, name: &str) -> Result<&'static Tool, RpcError> {
+    find(name)
+        .filter(|tool| server.options.tools.answers(tool))
+        .ok_or_else(|| unknown(server, name))
+}
+
+fn unknown(server: &Server, name: &str) -> RpcError {
+    let toolset = server.toolset(server.refresher.loaded().as_deref());
+    RpcError::invalid_params(
+        format!(
+            "unknown tool \"{}\"; this server has {}",
+            reply::shortened(name),
+            toolset.names().join(", ")
+        ),
+        None,
+    )
+}
+
+impl ToolCall<'_> {
+    /// The tools that an answer may name.
+    pub(crate) fn toolset(&self) -> ToolSet {
+        self.server.toolset(Some(self.skills))
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.server.options
+    }
+}
+
+/// The schema of results, errors among them.
+fn output_schema(text: &str) -> Arc<JsonObject> {
     let mut schema = parsed(text);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.extend(parsed(REFUSED));
+        properties.extend(parsed(ERROR_PROPERTIES));
     }
     Arc::new(schema)
 }

@@ -1,15 +1,15 @@
-//! What is answered: both eras without a session, faults in the words used over
-//! stdin, and the two paths for supervisors.
+//! Answers: both eras without a session, errors with the texts used over stdin, and the two health
+//! checks.
 
 use serde_json::{Value, json};
 use skillbundle_format::write;
 
-use super::kit::{Running, call, legacy, modern, skills};
+use super::kit::{Running, call, legacy, skills};
 use crate::Embedded;
 use crate::testing::{Client as Piped, Fake, folder, set};
 
 #[test]
-fn a_client_of_2026_07_28_asks_without_a_handshake() {
+fn a_client_of_2026_07_28_needs_no_handshake() {
     let server = Running::start(skills());
     let discovered = server.post_modern("server/discover", None, json!({}));
     assert_eq!(discovered.status, 200, "{discovered:?}");
@@ -49,36 +49,6 @@ fn an_older_client_initializes_and_goes_on_without_a_session() {
         let header = [header.as_str(), "Mcp-Session-Id: of-another-server"];
         let called = server.ask("POST /mcp", &header, &call("skill").to_string());
         assert!(called.body.contains("# Git"), "{called:?}");
-    }
-}
-
-#[test]
-fn headers_must_say_what_the_message_says() {
-    let server = Running::start(skills());
-    let params = json!({ "name": "skill", "arguments": { "name": "git" } });
-    let message = modern("tools/call", params).to_string();
-    let right = [
-        "MCP-Protocol-Version: 2026-07-28",
-        "Mcp-Method: tools/call",
-        "Mcp-Name: skill",
-    ];
-    assert_eq!(server.ask("POST /mcp", &right, &message).status, 200);
-    for (at, wrong) in [
-        (0, "MCP-Protocol-Version: 2025-11-25"),
-        (0, "MCP-Protocol-Version:"),
-        (1, "Mcp-Method: tools/list"),
-        (1, "Mcp-Method:"),
-        (2, "Mcp-Name: get_skill"),
-        (2, "Mcp-Name:"),
-    ] {
-        let mut headers = right;
-        headers[at] = wrong;
-        let reply = server.ask("POST /mcp", &headers, &message);
-        assert_eq!(
-            (reply.status, reply.code()),
-            (400, -32020),
-            "{wrong}: {reply:?}"
-        );
     }
 }
 
@@ -126,7 +96,7 @@ fn only_posts_of_json_are_served() {
     }
 }
 
-/// Bodies that are no request, and how each is answered.
+/// Bodies that are not valid requests, with their status and code.
 const BROKEN: &[(&str, u16, i64)] = &[
     ("garbage", 400, -32700),
     ("", 400, -32700),
@@ -198,19 +168,20 @@ fn broken_messages_are_answered_as_over_stdin() {
             "{body}: {reply:?}"
         );
     }
-    let deep = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"no/such","params":{{"x":{}{}}}}}"#,
-        "[".repeat(10_000),
-        "]".repeat(10_000)
-    );
-    let reply = server.ask("POST /mcp", &[], &deep);
-    assert_eq!((reply.status, reply.code()), (400, -32600), "{reply:?}");
-    assert_eq!(reply.json()["id"], 1, "{reply:?}");
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    for (method, status, code) in [("no/such", 200, -32601), ("tools/call", 400, -32700)] {
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"skill","arguments":{{"a":{deep}}}}}}}"#
+        );
+        let reply = server.ask("POST /mcp", &[], &message);
+        assert_eq!((reply.status, reply.code()), (status, code), "{reply:?}");
+        assert_eq!(reply.json()["id"], 1, "{reply:?}");
+    }
     assert_eq!(server.post(&call("skill")).status, 200, "it still serves");
 }
 
 #[test]
-fn wrong_parameters_are_blamed_in_the_same_words_over_stdin() {
+fn wrong_parameters_get_the_same_error_over_stdin() {
     let server = Running::start(skills());
     let mut piped = Piped::connected(skills());
     for params in [
@@ -236,7 +207,7 @@ fn a_method_that_is_unknown_is_not_found_in_the_modern_era() {
 }
 
 #[test]
-fn a_fault_in_a_tool_is_answered_and_the_next_call_works() {
+fn a_panic_in_a_tool_is_answered_and_the_next_call_works() {
     let server = Running::start(skills());
     let reply = server.post(&call("panics"));
     assert_eq!((reply.status, reply.code()), (200, -32603), "{reply:?}");
@@ -245,7 +216,7 @@ fn a_fault_in_a_tool_is_answered_and_the_next_call_works() {
 }
 
 #[test]
-fn supervisors_learn_how_we_are_and_nothing_else() {
+fn health_checks_say_no_more_than_needed() {
     let source = skills();
     source.break_down(Some("/secret/place: no such directory"));
     let server = Running::start(source.clone());
@@ -272,7 +243,7 @@ fn supervisors_learn_how_we_are_and_nothing_else() {
 }
 
 #[test]
-fn a_load_under_way_does_not_hold_a_probe() {
+fn a_load_under_way_does_not_delay_health_checks() {
     let source = Fake::slow(set(vec![folder("git", "Git workflow", "\n# Git\n")]));
     source.close_gate();
     let server = Running::start(source.clone());
@@ -285,7 +256,7 @@ fn a_load_under_way_does_not_hold_a_probe() {
 }
 
 #[test]
-fn what_is_baked_in_is_named_by_its_digest() {
+fn readyz_shows_the_digest_of_embedded_skills() {
     let bytes = write(&set(vec![folder("git", "Git workflow", "\n# Git\n")])).unwrap();
     let bytes: &'static [u8] = Box::leak(bytes.into_boxed_slice());
     let server = Running::start(Embedded::new(bytes));

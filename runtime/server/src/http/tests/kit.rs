@@ -22,7 +22,7 @@ pub(super) struct Running {
     ended: Receiver<Result<(), Error>>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
@@ -114,7 +114,7 @@ impl Running {
         self.ask("POST /mcp", &headers, &message.to_string())
     }
 
-    /// Asks it to stop.
+    /// Tells it to stop.
     pub(super) fn stop(&mut self) {
         drop(self.stop.take());
     }
@@ -158,12 +158,12 @@ impl Client {
         self.write(body.as_bytes());
     }
 
-    /// Writes what the server may no longer want.
+    /// Writes bytes; the server may have closed the connection.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         let _ = self.0.write_all(bytes);
     }
 
-    /// The next reply; nothing where the server has closed the connection.
+    /// The next response. `None` if the server has closed the connection.
     pub(super) fn reply(&mut self) -> Option<Reply> {
         let mut head = Vec::new();
         let mut byte = [0];
@@ -180,13 +180,43 @@ impl Client {
             head,
             body: String::new(),
         };
-        let length = reply
-            .header("content-length")
-            .map(|text| text.parse().unwrap());
-        let mut body = vec![0; length.unwrap_or(0)];
-        self.0.read_exact(&mut body).unwrap();
+        let length = reply.header("content-length");
+        let body = match length.map(|text| text.parse().unwrap()) {
+            Some(length) => self.read(length),
+            None if reply.header("transfer-encoding") == Some("chunked") => self.chunks(),
+            None => Vec::new(),
+        };
         reply.body = String::from_utf8(body).unwrap();
         Some(reply)
+    }
+
+    /// The next chunk of a stream; empty after the last one.
+    pub(super) fn chunk(&mut self) -> Vec<u8> {
+        let mut size = Vec::new();
+        while !size.ends_with(b"\r\n") {
+            size.extend(self.read(1));
+        }
+        let size = std::str::from_utf8(&size).unwrap().trim();
+        let chunk = self.read(usize::from_str_radix(size, 16).unwrap());
+        self.read(2);
+        chunk
+    }
+
+    fn chunks(&mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        loop {
+            let chunk = self.chunk();
+            if chunk.is_empty() {
+                return body;
+            }
+            body.extend(chunk);
+        }
+    }
+
+    fn read(&mut self, bytes: usize) -> Vec<u8> {
+        let mut read = vec![0; bytes];
+        self.0.read_exact(&mut read).unwrap();
+        read
     }
 
     /// Waits until the server closes the connection, which it may do with a reset.

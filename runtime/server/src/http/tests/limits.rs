@@ -1,4 +1,4 @@
-//! What one client can take from the others: sizes, times and numbers.
+//! Limits, so that no client can take much from the others: sizes, times and numbers.
 
 use std::io::Read;
 use std::thread;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::Limits;
-use super::super::body::MOST;
 use super::kit::{Running, call, legacy, settings, skills};
+use crate::jsonrpc::LONGEST;
 use crate::testing::{Fake, folder, set};
 
 const SOON: Duration = Duration::from_millis(300);
@@ -34,9 +34,12 @@ fn message_of(bytes: usize) -> String {
 #[test]
 fn a_body_may_be_four_mebibytes_long() {
     let server = start(Limits::default());
-    assert_eq!(server.ask("POST /mcp", &[], &message_of(MOST)).status, 200);
+    assert_eq!(
+        server.ask("POST /mcp", &[], &message_of(LONGEST)).status,
+        200
+    );
 
-    let declared = format!("Content-Length: {}", MOST + 1);
+    let declared = format!("Content-Length: {}", LONGEST + 1);
     let reply = server.ask("POST /mcp", &[&declared], "");
     assert_eq!((reply.status, reply.code()), (413, -32600), "{reply:?}");
 
@@ -47,7 +50,7 @@ fn a_body_may_be_four_mebibytes_long() {
         "",
     );
     let chunk = [b"10000\r\n".as_slice(), &b" ".repeat(0x10000), b"\r\n"].concat();
-    for _ in 0..=MOST / 0x10000 {
+    for _ in 0..=LONGEST / 0x10000 {
         client.write(&chunk);
     }
     assert_eq!(client.reply().expect("a reply").status, 413);
@@ -117,11 +120,11 @@ fn an_idle_connection_is_closed() {
 }
 
 #[test]
-fn an_answer_that_nobody_takes_is_dropped_and_its_turn_is_free() {
+fn a_response_that_is_not_read_is_dropped_and_its_turn_is_free() {
     let big = "x".repeat(12 * 1024 * 1024);
     let source = Fake::new(set(vec![folder("git", "Git workflow", &big)]));
     let limits = Limits {
-        answer: SOON,
+        response: SOON,
         requests: 1,
         ..Limits::default()
     };
@@ -137,7 +140,7 @@ fn an_answer_that_nobody_takes_is_dropped_and_its_turn_is_free() {
 }
 
 #[test]
-fn requests_wait_for_their_turn_and_not_for_ever() {
+fn requests_wait_for_their_turn_but_not_forever() {
     let source = Fake::slow(set(vec![folder("git", "Git workflow", "\n# Git\n")]));
     source.close_gate();
     let limits = Limits {
@@ -195,4 +198,55 @@ fn idle_connections_make_room_for_new_ones() {
     }
     assert_eq!(server.post(&call("skill")).status, 200);
     assert!(idle.iter_mut().any(super::kit::Client::is_closed));
+}
+
+/// Long enough that a test which waits for it fails.
+const NEVER: Duration = Duration::from_secs(3600);
+
+#[test]
+fn slow_heads_and_bodies_make_room_for_new_connections() {
+    let server = start(Limits {
+        connections: 8,
+        head: NEVER,
+        request: NEVER,
+        ..Limits::default()
+    });
+    let slow = |number: usize| {
+        let mut client = server.connect();
+        match number % 3 {
+            0 => {}
+            1 => client.write(b"POST /mcp HTTP/1.1\r\nX: "),
+            _ => client.send("POST /mcp", &["Content-Length: 100"], "{"),
+        }
+        client
+    };
+    let mut slow: Vec<_> = (0..20).map(slow).collect();
+    assert_eq!(server.ask("GET /healthz", &[], "").status, 200);
+    assert_eq!(server.post(&call("skill")).status, 200);
+    assert!(slow[0].is_closed(), "the oldest is closed first");
+    slow.truncate(19);
+}
+
+#[test]
+fn a_request_under_way_keeps_its_connection() {
+    let source = Fake::slow(set(vec![folder("git", "Git workflow", "\n# Git\n")]));
+    source.close_gate();
+    let limits = Limits {
+        connections: 4,
+        head: NEVER,
+        ..Limits::default()
+    };
+    let server = Running::start_with(source.clone(), settings(), limits);
+    let mut busy = server.connect();
+    busy.send("POST /mcp", &[], &call("skill").to_string());
+    let _slow: Vec<_> = (0..12)
+        .map(|_| {
+            let mut client = server.connect();
+            client.write(b"POST /mcp HTTP/1.1\r\n");
+            client
+        })
+        .collect();
+    assert_eq!(server.ask("GET /healthz", &[], "").status, 200);
+    source.open_gate();
+    assert!(busy.reply().expect("a reply").body.contains("# Git"));
 }

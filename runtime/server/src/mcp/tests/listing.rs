@@ -135,11 +135,11 @@ fn every_tool() -> Vec<rmcp::model::Tool> {
         tools,
         ..Options::default()
     };
-    let present = Present {
+    let context = ToolContext {
         catalog: None,
-        mode: Mode::Local,
+        can_change: true,
     };
-    crate::mcp::tools::all(&present, &options)
+    crate::mcp::tools::all(&context, &options)
 }
 
 #[test]

@@ -1,0 +1,226 @@
+//! An answer that takes waiting: notifications as they come, then the response. If the response
+//! comes first it is sent as JSON, otherwise all of it is sent as server-sent events
+//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Sleep, sleep};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::mcp::Notify;
+
+/// Notifications that may wait for a slow client. A sender that is told so stops.
+const MAX_WAITING: usize = 1024;
+
+/// Between two messages a comment is sent this often, so that proxies keep the connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// A JSON-RPC response, and the HTTP status that says the same.
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) json: Vec<u8>,
+}
+
+/// A request that is being answered. Dropped with its connection, it cancels the work.
+pub(super) struct Answering {
+    work: Option<Work>,
+    reply: Option<Reply>,
+}
+
+struct Work {
+    answer: Pin<Box<dyn Future<Output = Reply> + Send>>,
+    notifications: mpsc::Receiver<Vec<u8>>,
+    _cancel: DropGuard,
+}
+
+/// What comes next of an answer.
+pub(super) enum Next {
+    Notification(Vec<u8>),
+    Reply(Reply),
+}
+
+/// The rest of an answer as events.
+pub(super) struct Events {
+    first: Option<Next>,
+    /// `None` after the reply.
+    answering: Option<Answering>,
+    keep_alive: Pin<Box<Sleep>>,
+}
+
+impl Answering {
+    /// Runs `answer`, which may send notifications ahead of its reply.
+    pub(super) fn new<A>(token: CancellationToken, answer: impl FnOnce(Notify) -> A) -> Self
+    where
+        A: Future<Output = Reply> + Send + 'static,
+    {
+        let (sender, notifications) = mpsc::channel(MAX_WAITING);
+        let notify: Notify = Arc::new(move |json| sender.try_send(json.to_vec()).is_ok());
+        Self {
+            work: Some(Work {
+                answer: Box::pin(answer(notify)),
+                notifications,
+                _cancel: token.drop_guard(),
+            }),
+            reply: None,
+        }
+    }
+
+    /// A request that has been answered.
+    pub(super) fn done(reply: Reply) -> Self {
+        Self {
+            work: None,
+            reply: Some(reply),
+        }
+    }
+
+    /// The next message. Must not be called after the reply.
+    pub(super) async fn next(&mut self) -> Next {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Next> {
+        if let Some(work) = &mut self.work {
+            if self.reply.is_none()
+                && let Poll::Ready(reply) = work.answer.as_mut().poll(context)
+            {
+                self.reply = Some(reply);
+            }
+            let next = match self.reply {
+                // Not polled: tokio may make a task pause between two messages that are there.
+                Some(_) => work.notifications.try_recv().ok(),
+                None => ready!(work.notifications.poll_recv(context)),
+            };
+            if let Some(json) = next {
+                return Poll::Ready(Next::Notification(json));
+            }
+        }
+        self.reply.take().map_or(Poll::Pending, |reply| {
+            self.work = None;
+            Poll::Ready(Next::Reply(reply))
+        })
+    }
+}
+
+impl Events {
+    /// Begins with the message that has come already.
+    pub(super) fn new(first: Next, answering: Answering) -> Self {
+        Self {
+            first: Some(first),
+            answering: Some(answering),
+            keep_alive: Box::pin(sleep(KEEP_ALIVE)),
+        }
+    }
+
+    /// The next event, or a comment if none has come for a while.
+    pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let Some(answering) = &mut self.answering else {
+            return Poll::Ready(None);
+        };
+        let message = match self.first.take() {
+            Some(first) => Poll::Ready(first),
+            None => answering.poll_next(context),
+        };
+        let event = match message {
+            Poll::Ready(Next::Notification(json)) => event(&json),
+            Poll::Ready(Next::Reply(reply)) => {
+                self.answering = None;
+                event(&reply.json)
+            }
+            Poll::Pending => {
+                ready!(self.keep_alive.as_mut().poll(context));
+                Bytes::from_static(b":\n\n")
+            }
+        };
+        self.keep_alive.as_mut().reset(Instant::now() + KEEP_ALIVE);
+        Poll::Ready(Some(event))
+    }
+}
+
+/// Messages have no line ends inside, so that one line holds one.
+fn event(json: &[u8]) -> Bytes {
+    [b"data: ", json, b"\n\n"].concat().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn reply(json: &str) -> Reply {
+        Reply {
+            status: StatusCode::OK,
+            json: json.into(),
+        }
+    }
+
+    /// An answer that notifies twice, waits for `go`, notifies again and replies.
+    fn answering(token: CancellationToken, go: oneshot::Receiver<()>) -> Answering {
+        Answering::new(token, |notify| async move {
+            assert!(notify(b"1") && notify(b"2"));
+            let _ = go.await;
+            assert!(notify(b"3"));
+            reply("4")
+        })
+    }
+
+    async fn event(events: &mut Events) -> Option<String> {
+        let bytes = poll_fn(|context| events.poll_next(context)).await;
+        bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn notifications_come_in_order_ahead_of_the_reply() {
+        let (go, gone) = oneshot::channel();
+        let mut answering = answering(CancellationToken::new(), gone);
+        let first = answering.next().await;
+        assert!(matches!(&first, Next::Notification(json) if json == b"1"));
+        let mut events = Events::new(first, answering);
+        assert_eq!(event(&mut events).await.unwrap(), "data: 1\n\n");
+        assert_eq!(event(&mut events).await.unwrap(), "data: 2\n\n");
+        let started = Instant::now();
+        for _ in 0..2 {
+            assert_eq!(event(&mut events).await.unwrap(), ":\n\n");
+        }
+        assert_eq!(started.elapsed().as_secs(), 2 * KEEP_ALIVE.as_secs());
+        advance(KEEP_ALIVE / 2).await;
+        go.send(()).unwrap();
+        assert_eq!(event(&mut events).await.unwrap(), "data: 3\n\n");
+        assert_eq!(event(&mut events).await.unwrap(), "data: 4\n\n");
+        assert_eq!(event(&mut events).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_cancels_the_work() {
+        let token = CancellationToken::new();
+        let (_go, gone) = oneshot::channel();
+        let mut answering = answering(token.clone(), gone);
+        let events = Events::new(answering.next().await, answering);
+        assert!(!token.is_cancelled());
+        drop(events);
+        assert!(token.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_not_sent_more() {
+        let mut answering = Answering::new(CancellationToken::new(), |notify| async move {
+            let sent = (0..=MAX_WAITING).filter(|_| notify(b"{}")).count();
+            reply(&sent.to_string())
+        });
+        for _ in 0..MAX_WAITING {
+            assert!(matches!(answering.next().await, Next::Notification(_)));
+        }
+        let last = answering.next().await;
+        assert!(
+            matches!(last, Next::Reply(reply) if reply.json == MAX_WAITING.to_string().as_bytes())
+        );
+    }
+}

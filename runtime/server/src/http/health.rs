@@ -1,0 +1,48 @@
+//! Health checks: whether the process is alive (`/healthz`) and whether it has skills to serve
+//! (`/readyz`). Anyone may ask, so the responses hold no path and no reason that could name one;
+//! the log does.
+
+use std::time::Duration;
+
+use hyper::{Method, StatusCode};
+
+use super::response::{self, Response};
+use crate::source::Refresher;
+
+/// How long a response waits for the first load. Supervisors give up after a second or so, and
+/// "loading" is an answer, too.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Answers `/healthz` and `/readyz`. Returns `None` for other paths.
+pub(super) async fn answer(method: &Method, path: &str, refresher: &Refresher) -> Option<Response> {
+    if !matches!(path, "/healthz" | "/readyz") {
+        return None;
+    }
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Some(response::method_not_allowed("GET, HEAD"));
+    }
+    if path == "/healthz" {
+        return Some(response::json(StatusCode::OK, r#"{"status":"ok"}"#));
+    }
+    Some(
+        match tokio::time::timeout(PATIENCE, refresher.current()).await {
+            Ok(Ok(generation)) => {
+                // Embedded skills are public. What else is served stays private.
+                let digest = (!refresher.can_change()).then(|| generation.digest());
+                ready(digest)
+            }
+            Ok(Err(_)) => not_ready("no skills could be loaded; the log of the server says why"),
+            Err(_) => not_ready("the skills are being loaded"),
+        },
+    )
+}
+
+fn ready(digest: Option<String>) -> Response {
+    let bundle = digest.map_or_else(String::new, |digest| format!(r#","bundle":"{digest}""#));
+    response::json(StatusCode::OK, format!(r#"{{"status":"ready"{bundle}}}"#))
+}
+
+fn not_ready(reason: &str) -> Response {
+    let text = format!(r#"{{"status":"not ready","reason":"{reason}"}}"#);
+    response::json(StatusCode::SERVICE_UNAVAILABLE, text)
+}

@@ -1,0 +1,323 @@
+//! Which tools a client is offered: those that the operator named, or all that can do something
+//! with the present skills. What the tools are stands in `tools`.
+
+use std::str::FromStr;
+
+use skillbundle_format::Catalog;
+
+use super::suggest::distance;
+use super::tools::{TOOLS, Tool};
+use crate::Options;
+use crate::error::Error;
+
+/// Names that stand for several tools: one for each spec that has some.
+const PRESETS: &[(&str, &[&str])] = &[
+    (
+        "router",
+        &["get_skill", "list_skills", "get_asset", "refresh_skills"],
+    ),
+    ("loader", &["skill"]),
+    ("catalog", &["skills_list", "skills_search"]),
+];
+
+/// The preset of every tool. Unlike naming none, it keeps the unused ones.
+const ALL: &str = "all";
+
+/// When a tool can do nothing, so that offering it would only cost a model tokens. The others
+/// always have an answer: "there are no skills" is one, and a host that ignores changes would
+/// otherwise never see the tools for the first skill of an empty directory.
+static UNUSED: &[Unused] = &[
+    Unused {
+        tool: "get_asset",
+        why: "no skill has a file",
+        applies: |context| context.catalog.map(|catalog| !catalog.has_files()),
+    },
+    Unused {
+        tool: "refresh_skills",
+        why: "the skills are part of the program and cannot change",
+        applies: |context| Some(!context.can_change),
+    },
+];
+
+/// The tools that an operator chose. By default all that can do something with the present skills;
+/// a tool that was named is offered whatever the skills are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tools(Option<Set>);
+
+/// A set of tools: a bit for each index into [`TOOLS`].
+type Set = u16;
+
+const _: () = assert!(TOOLS.len() <= Set::BITS as usize);
+
+/// What tools have to work with.
+#[derive(Clone, Copy)]
+pub(crate) struct ToolContext<'a> {
+    /// The skills, once they are loaded.
+    pub(crate) catalog: Option<Catalog<'a>>,
+    /// Whether other skills may be served later.
+    pub(crate) can_change: bool,
+}
+
+/// The tools that are offered over some skills.
+#[derive(Clone, Copy)]
+pub(crate) struct ToolSet {
+    offered: Set,
+    /// Those of them that may turn out to be unused once skills are loaded.
+    unsure: Set,
+    dotted: bool,
+}
+
+struct Unused {
+    tool: &'static str,
+    why: &'static str,
+    /// `None` while that cannot be told.
+    applies: fn(&ToolContext<'_>) -> Option<bool>,
+}
+
+impl Options {
+    /// The tools that are offered in this context.
+    pub(crate) fn toolset(&self, context: &ToolContext<'_>) -> ToolSet {
+        ToolSet::new(self.tools, context, self.dotted_names)
+    }
+}
+
+impl Tools {
+    /// Whether a call of this tool is answered: one that the operator left out is not. An unused
+    /// tool is, since a client may have seen it before a change, or may call it while skills are
+    /// replaced.
+    pub(crate) fn answers(self, tool: &Tool) -> bool {
+        self.0.is_none_or(|named| named & bit(tool.name) != 0)
+    }
+
+    /// Tools that are not offered because they can do nothing, and why that is so.
+    pub(crate) fn unused(
+        self,
+        context: &ToolContext<'_>,
+    ) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let open = self.0.is_none();
+        let unused = UNUSED
+            .iter()
+            .filter(move |unused| open && (unused.applies)(context) == Some(true));
+        unused.map(|unused| (unused.tool, unused.why))
+    }
+}
+
+impl FromStr for Tools {
+    type Err = Error;
+
+    /// Names of tools and presets between commas: `loader,skills_search`.
+    fn from_str(typed: &str) -> Result<Self, Error> {
+        let sets = typed.split(',').map(|word| named(word.trim()));
+        let all = sets.reduce(|all, set| Ok(all? | set?));
+        all.unwrap_or_else(|| named("")).map(Some).map(Self)
+    }
+}
+
+impl ToolSet {
+    pub(crate) fn new(tools: Tools, context: &ToolContext<'_>, dotted: bool) -> Self {
+        let unused = |answer| {
+            let rows = UNUSED.iter().filter(|row| (row.applies)(context) == answer);
+            rows.map(|row| bit(row.tool)).fold(0, |set, bit| set | bit)
+        };
+        let (offered, unsure) = match tools.0 {
+            Some(named) => (named, 0),
+            None => (every() & !unused(Some(true)), unused(None)),
+        };
+        Self {
+            offered,
+            unsure,
+            dotted,
+        }
+    }
+
+    /// The tools in the order that clients see.
+    pub(crate) fn tools(self) -> impl Iterator<Item = &'static Tool> {
+        let offered = move |tool: &&Tool| self.offered & bit(tool.name) != 0;
+        TOOLS.iter().filter(offered)
+    }
+
+    /// Their names as they are published.
+    pub(crate) fn names(self) -> Vec<&'static str> {
+        self.tools()
+            .map(|tool| tool.published(self.dotted))
+            .collect()
+    }
+
+    /// The published name of a tool that is sure to be offered.
+    pub(crate) fn name(self, tool: &str) -> Option<&'static str> {
+        let sure = self.offered & !self.unsure & bit(tool) != 0;
+        let tool = TOOLS.iter().find(|known| sure && known.name == tool)?;
+        Some(tool.published(self.dotted))
+    }
+
+    /// The published name of the first of some tools that is offered.
+    pub(crate) fn first(self, tools: &[&str]) -> Option<&'static str> {
+        tools.iter().find_map(|tool| self.name(tool))
+    }
+
+    /// Whether a tool may or may not be there when skills are loaded.
+    pub(crate) fn is_unsure_of(self, tool: &str) -> bool {
+        self.unsure & bit(tool) != 0
+    }
+}
+
+/// The bit of the tool of this name, or 0 if there is none.
+fn bit(name: &str) -> Set {
+    let index = TOOLS.iter().position(|tool| tool.name == name);
+    index.map_or(0, |index| 1 << index)
+}
+
+fn every() -> Set {
+    TOOLS
+        .iter()
+        .map(|tool| bit(tool.name))
+        .fold(0, |set, bit| set | bit)
+}
+
+/// The tools that one word names.
+fn named(word: &str) -> Result<Set, Error> {
+    if word == ALL {
+        return Ok(every());
+    }
+    if let Some((_, tools)) = PRESETS.iter().find(|(preset, _)| *preset == word) {
+        return Ok(tools
+            .iter()
+            .map(|tool| bit(tool))
+            .fold(0, |set, bit| set | bit));
+    }
+    super::tools::find(word)
+        .map(|tool| bit(tool.name))
+        .ok_or_else(|| unknown(word))
+}
+
+/// The error for a word that names nothing: it lists what there is.
+fn unknown(word: &str) -> Error {
+    let tools: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+    let presets: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).chain([ALL]).collect();
+    let letters = |word: &str| word.chars().collect::<Vec<_>>();
+    let typed = letters(&word.to_lowercase());
+    let away = |name: &str| distance(&typed, &letters(name));
+    let nearest = tools.iter().chain(&presets).min_by_key(|name| away(name));
+    let suggestion = nearest
+        .filter(|name| away(name) <= 2 && away(name) < typed.len())
+        .map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+    Error::UnknownTool(format!(
+        "no tool or preset `{word}`; {suggestion}tools: {}; presets: {}",
+        tools.join(", "),
+        presets.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use skillbundle_format::{Bundle, write};
+
+    use super::*;
+    use crate::testing::{spec_folders, spec_tree};
+
+    fn names(tools: Tools, context: &ToolContext<'_>) -> String {
+        let names = ToolSet::new(tools, context, false).names();
+        let shipped: Vec<_> = names.into_iter().filter(|name| *name != "panics").collect();
+        shipped.join(",")
+    }
+
+    #[test]
+    fn every_row_of_the_tables_names_a_tool_and_no_preset_is_called_like_one() {
+        let rows = PRESETS.iter().flat_map(|(_, tools)| *tools);
+        for tool in rows.chain(UNUSED.iter().map(|unused| &unused.tool)) {
+            assert_ne!(bit(tool), 0, "{tool}");
+        }
+        for preset in PRESETS.iter().map(|(name, _)| *name).chain([ALL]) {
+            assert_eq!(bit(preset), 0, "{preset}");
+        }
+    }
+
+    #[test]
+    fn words_mean_tools_and_presets_in_any_mixture() {
+        let nothing_known = ToolContext {
+            catalog: None,
+            can_change: false,
+        };
+        for (typed, expected) in [
+            ("skill", "skill"),
+            ("router", "get_skill,list_skills,get_asset,refresh_skills"),
+            ("loader", "skill"),
+            ("catalog", "skills_search,skills_list"),
+            ("loader,skills_search", "skill,skills_search"),
+            ("skills_search, loader ,skill", "skill,skills_search"),
+            ("skills.list", "skills_list"),
+            (
+                "all",
+                "skill,get_skill,skills_search,skills_list,list_skills,get_asset,refresh_skills",
+            ),
+        ] {
+            let tools: Tools = typed.parse().expect(typed);
+            assert_eq!(names(tools, &nothing_known), expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_means_nothing_is_answered_with_what_there_is() {
+        for (typed, expected) in [
+            (
+                "skils_search",
+                "no tool or preset `skils_search`; did you mean `skills_search`? tools: skill, ",
+            ),
+            (
+                "Loader",
+                "no tool or preset `Loader`; did you mean `loader`? ",
+            ),
+            (
+                "skill,rooter",
+                "no tool or preset `rooter`; did you mean `router`? ",
+            ),
+            ("shell", "no tool or preset `shell`; did you mean `skill`? "),
+            (
+                "everything",
+                "no tool or preset `everything`; tools: skill, ",
+            ),
+            ("", "no tool or preset ``; tools: "),
+            ("skill,", "no tool or preset ``; tools: "),
+        ] {
+            let error = typed.parse::<Tools>().expect_err(typed).to_string();
+            assert!(error.starts_with(expected), "{error}");
+            assert!(error.ends_with("; presets: router, loader, catalog, all"));
+        }
+    }
+
+    #[test]
+    fn unless_named_a_tool_that_can_do_nothing_is_not_offered() {
+        let bundle = |set| Bundle::from_bytes(&write(&set).unwrap()).unwrap();
+        let (without, with) = (bundle(spec_folders()), bundle(spec_tree()));
+        let always = "skill,get_skill,skills_search,skills_list,list_skills";
+        for (bundle, can_change, more) in [
+            (&without, false, ""),
+            (&without, true, ",refresh_skills"),
+            (&with, false, ",get_asset"),
+            (&with, true, ",get_asset,refresh_skills"),
+        ] {
+            let catalog = bundle.catalog().ok();
+            let context = ToolContext {
+                catalog,
+                can_change,
+            };
+            assert_eq!(names(Tools::default(), &context), format!("{always}{more}"));
+            let named: Tools = "get_asset,refresh_skills".parse().unwrap();
+            assert_eq!(names(named, &context), "get_asset,refresh_skills");
+        }
+    }
+
+    #[test]
+    fn before_skills_are_loaded_a_tool_may_be_listed_but_not_named() {
+        let context = ToolContext {
+            catalog: None,
+            can_change: true,
+        };
+        let toolset = ToolSet::new(Tools::default(), &context, true);
+        assert!(toolset.names().contains(&"get_asset") && toolset.is_unsure_of("get_asset"));
+        assert_eq!(
+            toolset.first(&["get_asset", "skills_list"]),
+            Some("skills.list")
+        );
+    }
+}

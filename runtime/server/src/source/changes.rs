@@ -1,0 +1,179 @@
+//! Waits for skills to be replaced and to come to rest. While someone waits here, a timer asks the
+//! source as well; otherwise nothing here costs anything. What a client is told of a change is
+//! decided in `mcp::notifier`.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::Refresher;
+
+/// How long nothing may move before a change is reported. Editors and `git checkout` write many
+/// files one after the other, and every notification makes a host ask for the whole list and lose
+/// its prompt cache.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Changes of a source that never comes to rest are reported after this long.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// How often the timer asks. Calls see every edit at once anyway; this is for hosts that sit idle
+/// with an old list.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Asking may take a hundredth of the time between two looks: sweeping 10,000 files takes 18 ms, so
+/// only larger trees are asked less often.
+const SHARE: u32 = 100;
+
+/// Waits for changes.
+pub(crate) struct Changes<'a> {
+    refresher: &'a Refresher,
+    published: watch::Receiver<()>,
+    /// Until the next look.
+    pause: Duration,
+}
+
+impl<'a> Changes<'a> {
+    /// Changes from now on.
+    pub(crate) fn new(refresher: &'a Refresher) -> Self {
+        Self {
+            refresher,
+            published: refresher.subscribe(),
+            pause: LOOK,
+        }
+    }
+
+    /// Returns when skills are loaded for the first time. Until a request has needed them there is
+    /// nothing to ask about.
+    pub(crate) async fn first_load(&mut self) {
+        // It fails only if the refresher is gone, and we hold it.
+        let _ = self.published.changed().await;
+    }
+
+    /// Returns when skills have been replaced and have come to rest. They may be the same as
+    /// before, or read the same: compare digests.
+    pub(crate) async fn settled(&mut self) {
+        while !self.has_changed() {
+            tokio::select! {
+                _ = self.published.changed() => break,
+                () = sleep(self.pause) => self.look().await,
+            }
+        }
+        let latest = tokio::time::Instant::now() + LONGEST;
+        loop {
+            self.published.mark_unchanged();
+            sleep(QUIET).await;
+            self.look().await;
+            if !self.has_changed() || tokio::time::Instant::now() >= latest {
+                break;
+            }
+        }
+        self.published.mark_unchanged();
+    }
+
+    async fn look(&mut self) {
+        let began = Instant::now();
+        // A failure is reported by the refresher, and the next look may succeed.
+        let _ = self.refresher.current().await;
+        // A load takes longer than a look, and is rare.
+        if !self.has_changed() {
+            self.pause = LOOK.max(began.elapsed() * SHARE);
+        }
+    }
+
+    fn has_changed(&self) -> bool {
+        // It fails only if the refresher is gone, and we hold it.
+        self.published.has_changed().unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::future::Future;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::testing::{Fake, spec_folders, spec_tree};
+
+    /// Runs on a clock that jumps over every wait.
+    fn on_jumping_clock<T>(work: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap()
+            .block_on(work)
+    }
+
+    fn since(began: tokio::time::Instant) -> u128 {
+        began.elapsed().as_millis()
+    }
+
+    #[test]
+    fn a_change_that_a_call_saw_is_reported_after_a_quiet_time() {
+        on_jumping_clock(async {
+            let source = Fake::new(spec_folders());
+            let refresher = Refresher::new(source.clone());
+            let mut changes = Changes::new(&refresher);
+            let began = tokio::time::Instant::now();
+            let _ = refresher.current().await;
+            changes.settled().await;
+            assert_eq!(since(began), 500);
+            let nothing = timeout(Duration::from_secs(60), changes.settled()).await;
+            assert!(nothing.is_err(), "and only once");
+        });
+    }
+
+    #[test]
+    fn without_calls_a_timer_sees_the_change() {
+        on_jumping_clock(async {
+            let source = Fake::new(spec_folders());
+            let refresher = Refresher::new(source.clone());
+            let _ = refresher.current().await;
+            let mut changes = Changes::new(&refresher);
+            let began = tokio::time::Instant::now();
+            source.edit(spec_tree());
+            changes.settled().await;
+            assert_eq!(since(began), 5500);
+        });
+    }
+
+    #[test]
+    fn the_timer_asks_no_more_often_than_every_five_seconds() {
+        on_jumping_clock(async {
+            let source = Fake::new(spec_folders());
+            let refresher = Refresher::new(source.clone());
+            let _ = refresher.current().await;
+            let before = source.looks();
+            let mut changes = Changes::new(&refresher);
+            let nothing = timeout(Duration::from_secs(62), changes.settled()).await;
+            assert!(nothing.is_err());
+            let looks = source.looks() - before;
+            assert!((10..=12).contains(&looks), "{looks}");
+        });
+    }
+
+    #[test]
+    fn changes_of_a_source_that_never_rests_are_reported_in_the_end() {
+        on_jumping_clock(async {
+            let source = Fake::new(spec_folders());
+            let refresher = Refresher::new(source.clone());
+            let mut changes = Changes::new(&refresher);
+            let began = tokio::time::Instant::now();
+            let restless = async {
+                loop {
+                    source.edit(spec_folders());
+                    let _ = refresher.current().await;
+                    sleep(Duration::from_millis(100)).await;
+                }
+            };
+            tokio::select! {
+                () = restless => {}
+                () = changes.settled() => {}
+            }
+            assert!((4900..=5600).contains(&since(began)), "{}", since(began));
+        });
+    }
+}

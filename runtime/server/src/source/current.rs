@@ -1,0 +1,98 @@
+//! What is published: one generation of skills at a time, replaced by one atomic swap. Who replaces
+//! it and when is decided in `refresh`.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use skillbundle_format::{Bundle, Catalog};
+use tokio::sync::watch;
+
+use super::Loaded;
+use crate::error::Error;
+
+/// The published generation, if there is one.
+pub(crate) struct Current {
+    published: ArcSwapOption<Generation>,
+    /// Sent whenever a generation is published.
+    changes: watch::Sender<()>,
+}
+
+/// One published bundle. A call takes one and answers from nothing else.
+pub(crate) struct Generation {
+    bundle: Bundle,
+    /// The directory of each root, if a client can look into it.
+    bases: Vec<Option<PathBuf>>,
+}
+
+impl Current {
+    pub(crate) fn new() -> Self {
+        Self {
+            published: ArcSwapOption::empty(),
+            changes: watch::Sender::new(()),
+        }
+    }
+
+    /// The published generation.
+    pub(crate) fn get(&self) -> Option<Arc<Generation>> {
+        self.published.load_full()
+    }
+
+    /// Replaces the published generation. Readers keep theirs until they drop it.
+    pub(crate) fn publish(&self, generation: Generation) {
+        self.published.store(Some(Arc::new(generation)));
+        self.changes.send_replace(());
+    }
+
+    /// Reports each generation that is published from now on.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+}
+
+impl Generation {
+    /// Takes what a source has loaded. A bundle whose index cannot be read is an error, so it
+    /// never replaces one that can be.
+    pub(crate) fn new(loaded: Loaded) -> Result<Self, Error> {
+        for notice in &loaded.notices {
+            tracing::warn!("{notice}");
+        }
+        loaded.bundle.catalog()?;
+        Ok(Self {
+            bundle: loaded.bundle,
+            bases: loaded.bases,
+        })
+    }
+
+    /// The bundle itself, to build the next one on.
+    pub(crate) fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// The index of the skills.
+    pub(crate) fn catalog(&self) -> Result<Catalog<'_>, skillbundle_format::Error> {
+        self.bundle.catalog()
+    }
+
+    /// Identifies these skills.
+    pub(crate) fn content_address(&self) -> [u8; 32] {
+        self.bundle.content_address()
+    }
+
+    /// The content address in hexadecimal.
+    #[cfg(feature = "http")]
+    pub(crate) fn digest(&self) -> String {
+        self.bundle.content_hex()
+    }
+
+    /// The directory of a root, if a client can look into it.
+    pub(crate) fn base(&self, root: u32) -> Option<&Path> {
+        self.bases.get(root as usize)?.as_deref()
+    }
+
+    /// The number of skills.
+    pub(crate) fn len(&self) -> usize {
+        self.bundle.catalog().map_or(0, |catalog| catalog.len())
+    }
+}

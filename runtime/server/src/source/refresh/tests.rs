@@ -1,0 +1,198 @@
+//! The refresher over a source that fails, waits and counts on demand.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Generation, NotLoaded, Refreshed, Refresher};
+use crate::testing::{Fake, folder, set, spec_folders};
+
+fn on_runtime<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(work)
+}
+
+async fn current(refresher: &Refresher) -> Result<Arc<Generation>, NotLoaded> {
+    refresher.current().await
+}
+
+#[test]
+fn nothing_is_asked_before_the_first_call_and_one_load_serves_until_something_moves() {
+    on_runtime(async {
+        let source = Fake::new(spec_folders());
+        let refresher = Refresher::new(source.clone());
+        assert_eq!((source.looks(), source.loads()), (0, 0));
+        let first = current(&refresher).await.unwrap();
+        let second = current(&refresher).await.unwrap();
+        assert!(Arc::ptr_eq(&first, &second));
+        assert_eq!((source.looks(), source.loads()), (2, 1));
+        source.edit(set(vec![folder("new", "d", "b")]));
+        let third = current(&refresher).await.unwrap();
+        assert_eq!(
+            (source.loads(), first.len(), third.len()),
+            (2, 3, 1),
+            "the old generation still answers who holds it"
+        );
+    });
+}
+
+#[test]
+fn calls_that_arrive_together_share_one_look_and_one_load() {
+    on_runtime(async {
+        let source = Fake::slow(spec_folders());
+        source.close_gate();
+        let refresher = Refresher::new(source.clone());
+        let calls: Vec<_> = (0..20)
+            .map(|_| {
+                let refresher = refresher.clone();
+                tokio::spawn(
+                    async move { refresher.current().await.map(|generation| generation.len()) },
+                )
+            })
+            .collect();
+        while source.loads() == 0 {
+            tokio::task::yield_now().await;
+        }
+        source.open_gate();
+        for call in calls {
+            assert_eq!(call.await.unwrap(), Ok(3));
+        }
+        // One look for the first call, one that began after all the others.
+        assert_eq!(source.loads(), 1);
+        assert!(source.looks() <= 2, "{} looks", source.looks());
+    });
+}
+
+#[test]
+fn a_load_outlives_the_call_that_began_it() {
+    on_runtime(async {
+        let source = Fake::slow(spec_folders());
+        source.close_gate();
+        let refresher = Refresher::new(source.clone());
+        for _ in 0..5 {
+            tokio::select! {
+                biased;
+                _ = refresher.current() => panic!("the gate is closed"),
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+            }
+        }
+        assert_eq!(source.loads(), 1, "nobody begins another one meanwhile");
+        source.open_gate();
+        assert_eq!(current(&refresher).await.map(|skills| skills.len()), Ok(3));
+        assert_eq!(source.loads(), 1);
+    });
+}
+
+#[test]
+fn a_failed_load_is_not_tried_again_by_every_call() {
+    on_runtime(async {
+        let source = Fake::new(spec_folders());
+        let refresher = Refresher::new(source.clone());
+        let old = current(&refresher).await.unwrap();
+        source.break_down(Some("cut short"));
+        for _ in 0..10 {
+            assert!(Arc::ptr_eq(&old, &current(&refresher).await.unwrap()));
+        }
+        assert_eq!(source.loads(), 2);
+        source.break_down(None);
+        assert!(
+            !Arc::ptr_eq(&old, &current(&refresher).await.unwrap()),
+            "a moved state is tried at once"
+        );
+    });
+}
+
+#[test]
+fn every_kind_of_failure_is_kept_from_the_calls() {
+    on_runtime(async {
+        for slow in [false, true] {
+            for (failure, expected) in [
+                ("fingerprint", "the disk is gone"),
+                ("panic", "failed unexpectedly"),
+                ("in its own words", "in its own words"),
+            ] {
+                let source = if slow {
+                    Fake::slow(spec_folders())
+                } else {
+                    Fake::new(spec_folders())
+                };
+                source.break_down(Some(failure));
+                let refresher = Refresher::new(source.clone());
+                let Err(NotLoaded(reason)) = current(&refresher).await else {
+                    panic!("{failure} gave skills")
+                };
+                assert!(
+                    reason.starts_with("a test: ") && reason.contains(expected),
+                    "{reason}"
+                );
+                source.break_down(None);
+                assert_eq!(
+                    current(&refresher)
+                        .await
+                        .map(|generation| generation.len())
+                        .ok(),
+                    Some(3),
+                    "{failure} heals"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_refresh_loads_even_if_nothing_moved_and_reports_failures() {
+    on_runtime(async {
+        let source = Fake::new(spec_folders());
+        let refresher = Refresher::new(source.clone());
+        assert_eq!(refresher.refresh().await, Refreshed::Done(3));
+        assert_eq!(refresher.refresh().await, Refreshed::Done(3));
+        assert_eq!(source.loads(), 2);
+        source.break_down(Some("no space"));
+        let Refreshed::Failed(reason) = refresher.refresh().await else {
+            panic!("it cannot succeed")
+        };
+        assert!(reason.contains("no space"), "{reason}");
+        assert_eq!(
+            current(&refresher)
+                .await
+                .map(|generation| generation.len())
+                .ok(),
+            Some(3)
+        );
+    });
+}
+
+#[test]
+fn an_archive_is_opened_again_when_its_file_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("team.skb");
+    let publish = |skills| {
+        skillbundle_format::publish(&path, &skillbundle_format::write(&set(skills)).unwrap())
+            .unwrap();
+    };
+    on_runtime(async {
+        let refresher = Refresher::new(crate::Archive::new(&path).unwrap());
+        let Err(NotLoaded(reason)) = current(&refresher).await else {
+            panic!("there is no file yet")
+        };
+        assert!(reason.contains("team.skb"), "{reason}");
+        for body in ["one", "two", "six"] {
+            publish(vec![folder("git", "d", body)]);
+            let generation = current(&refresher).await.unwrap();
+            let skill = generation
+                .catalog()
+                .unwrap()
+                .by_path("git")
+                .unwrap()
+                .unwrap();
+            assert_eq!(
+                skill.body().unwrap(),
+                body,
+                "of equal length, within one tick of the clock"
+            );
+        }
+    });
+}
