@@ -150,8 +150,8 @@ fn a_change_of_the_list_is_told_once_and_only_if_it_was_promised() {
         refresh(&mut session);
     }
     let told = |session: &mut Session| {
-        let notices = std::mem::take(&mut session.notices);
-        notices
+        let notifications = std::mem::take(&mut session.notifications);
+        notifications
             .iter()
             .filter(|n| n["method"] == "notifications/tools/list_changed")
             .count()

@@ -28,7 +28,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::project::{
-    LEGACY, Project, Session, assert_golden, assert_same, files_in, updating, workspace,
+    Client, LEGACY, Project, Session, assert_golden, assert_same, files_in, updating, workspace,
 };
 
 macro_rules! transcripts {
@@ -227,7 +227,7 @@ fn a_slow_reader_gets_every_reply() {
     let project = Project::from_fixture("tree");
     let mut command = project.command();
     command.args(["serve", "--dir", "."]);
-    answer_all(Session::start_slow(command), 1500);
+    answer_all(Session::over(Client::start_slow(command)), 1500);
 }
 
 fn answer_all(mut session: Session, count: usize) {
