@@ -18,6 +18,7 @@ mod routing;
 mod spec2;
 mod spec3;
 mod spec4;
+mod stdio;
 mod tidy;
 mod tree;
 mod wire;

@@ -74,7 +74,8 @@ impl Session {
         self.send_raw(line.as_bytes());
     }
 
-    /// Sends a request and returns the whole reply to it.
+    /// Sends a request, without params if they are null, and returns the whole
+    /// reply to it.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let id = self.next_id;
@@ -83,7 +84,11 @@ impl Session {
         } else {
             params
         };
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        if !params.is_null() {
+            request["params"] = params;
+        }
+        self.send(&request);
         loop {
             let message = self.message().unwrap_or_else(|| {
                 panic!(
@@ -156,6 +161,17 @@ impl Session {
             "stdout holds a line that is not JSON-RPC: {message}"
         );
         Some(message)
+    }
+
+    /// The next notifications, oldest first: those that came before replies, then
+    /// those that are still to come.
+    pub fn take_notifications(&mut self, count: usize) -> Vec<Value> {
+        while self.notifications.len() < count {
+            let message = self.message().expect("the server is still there");
+            assert!(message.get("id").is_none(), "a reply came: {message}");
+            self.notifications.push(message);
+        }
+        self.notifications.drain(..count).collect()
     }
 
     /// Closes stdin, checks what is still on stdout, waits for the end.
