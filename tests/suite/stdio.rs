@@ -38,14 +38,16 @@ fn answer_all(mut session: Session, count: usize) {
         requests.push('\n');
     }
     let writer = session.send_aside(requests);
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut results) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..count {
         let reply = session.message().expect("a reply for each request");
         let id = reply["id"].as_str().expect("our ids are texts").to_owned();
         assert!(reply["result"]["content"][0]["text"].is_string(), "{reply}");
+        results.insert(reply["result"].to_string());
         assert!(seen.insert(id), "answered twice: {reply}");
     }
-    writer.join().expect("all requests were taken");
+    writer.join().expect("all requests were read");
+    assert_eq!(results.len(), 1, "one question has one answer");
     let ended = session.finish();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 }
@@ -121,4 +123,25 @@ fn a_closed_stdout_ends_the_server() {
     let status = child.wait().expect("the server ends");
     drop(stdin);
     assert!(status.code().is_some(), "ended by a signal: {status}");
+}
+
+#[test]
+fn text_is_utf8_in_every_locale() {
+    let project = Project::new();
+    let description = "Größe — für „alle“ ✓ 日本";
+    project.skill("skills/local", "local", description);
+    for language in ["C", "POSIX", "de_DE.ISO-8859-1", "ja_JP.SJIS"] {
+        let mut command = project.command();
+        command
+            .env("LC_ALL", language)
+            .env("LANG", language)
+            .args(["serve", "--dir", "skills"]);
+        let mut session = Session::start(command);
+        session.initialize(LEGACY);
+        let text = session.tool_text("skill", &json!({ "name": "local" }));
+        assert!(
+            text.contains(&format!("description: {description}\n")),
+            "{language}: {text}"
+        );
+    }
 }
