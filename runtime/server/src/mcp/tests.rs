@@ -10,6 +10,7 @@ mod matching;
 mod notifier;
 mod schedulers;
 mod schemas;
+mod search_rules;
 mod searching;
 mod skill;
 
