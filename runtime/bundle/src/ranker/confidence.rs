@@ -1,78 +1,74 @@
 //! How sure it is that a request means the skill that scores best. The score
 //! alone does not tell: a long request of another domain holds some words of
-//! every bundle. So what counts is also where the skill holds them, whether they
-//! stand together as they do in some skill, and what chance would have brought.
+//! every bundle. So it also counts where the skill holds them, whether they
+//! co-occur in some skill, and what score chance would bring.
 
-use super::parameters::{CHANCE, Field, SCORE_SHARE};
-use super::query::{Asked, Reasons};
-use super::{ABSENT, FRACTION, RankTable, Scored, WHAT, near};
+use super::parameters::{CHANCE, Field, LEAST_INFORMATION, SCORE_SHARE};
+use super::query::{Explanation, Query};
+use super::{FRACTION, RankTable, Scored, WHAT, cooccurrence, fixed};
 use crate::error::{Error, corrupt};
 
 impl RankTable<'_> {
-    /// How sure it is that a request means its best document, whose reasons
-    /// these are, where these neighbours stand [near](Self::near) each other; 0
-    /// at least. See the formula at the head of [`super`].
+    /// How sure it is that a request means its best document, given that
+    /// document's explanation and the query's [co-occurring](Self::cooccurring)
+    /// neighbours; at least 0. See the formula at the head of [`super`].
     pub(crate) fn confidence(
         &self,
-        asked: &Asked,
+        query: &Query,
         best: &Scored,
-        reasons: &Reasons,
-        near: &[(usize, usize)],
+        explanation: &Explanation,
+        cooccurring: &[(usize, usize)],
     ) -> f64 {
-        let score = self.to_weight(best.score + reasons.described());
-        let told = SCORE_SHARE * score + nearness(asked, near) - CHANCE * by_chance(asked);
-        let information = asked.information().max(self.least_information);
-        (told / (f64::from(information) / FRACTION).sqrt()).max(0.0)
+        let score = self.weight(best.score + described(explanation));
+        let sum = SCORE_SHARE * score + nearness(query, cooccurring) - CHANCE * by_chance(query);
+        let information = query.terms.iter().map(|term| term.information).sum::<u32>();
+        let information = information.max(fixed(LEAST_INFORMATION));
+        (sum / (f64::from(information) / FRACTION).sqrt()).max(0.0)
     }
 
-    /// The neighbours in a request that stand near each other in some document,
-    /// in either order, by their places in [`Asked::terms`]; each two once.
-    pub(crate) fn near(&self, asked: &Asked) -> Result<Vec<(usize, usize)>, Error> {
-        let mut near = Vec::new();
-        for (first, second) in &asked.pairs {
-            let terms = [first, second].map(|place| asked.terms[*place].term);
-            if !near.contains(&(*second, *first))
-                && self.may_be_near(terms[0], terms[1]).ok_or(corrupt(WHAT))?
+    /// The neighbours in a request that occur near each other in some document,
+    /// in either order, by their places in the query; each two once.
+    pub(crate) fn cooccurring(&self, query: &Query) -> Result<Vec<(usize, usize)>, Error> {
+        let mut found = Vec::new();
+        for ((first, second), numbers) in query.known_pairs() {
+            if !found.contains(&(second, first))
+                && self.may_cooccur(numbers).ok_or(corrupt(WHAT))?
             {
-                near.push((*first, *second));
+                found.push((first, second));
             }
         }
-        Ok(near)
+        Ok(found)
     }
 
-    /// Whether two terms may stand near each other in some document: mostly no
-    /// where they do not.
-    pub(super) fn may_be_near(&self, first: u32, second: u32) -> Option<bool> {
-        if first == second || [first, second].contains(&ABSENT) {
+    /// Whether two terms may occur near each other in some document: mostly not
+    /// if they do not.
+    pub(super) fn may_cooccur(&self, (first, second): (u32, u32)) -> Option<bool> {
+        if first == second {
             return Some(false);
         }
-        near::holds(self.near, first, second)
+        cooccurrence::holds(self.cooccurrence, first, second)
     }
 }
 
-impl Reasons {
-    /// What the terms add that the document holds outside its body, in impacts.
-    fn described(&self) -> u32 {
-        let described = self.terms.iter().filter(|it| it.2 != Field::Body.bit());
-        described.map(|(_, impact, _)| u32::from(*impact)).sum()
-    }
+/// What the terms add that the document holds outside its body, in impacts.
+fn described(explanation: &Explanation) -> u32 {
+    let terms = explanation.terms.iter();
+    let described = terms.filter(|(.., fields)| *fields != Field::Body.bit());
+    described.map(|(_, impact, _)| u32::from(*impact)).sum()
 }
 
-/// What neighbours tell that stand near each other: of each two the less rare one.
-fn nearness(asked: &Asked, near: &[(usize, usize)]) -> f64 {
-    let rarity = |place: usize| asked.terms[place].rarity;
-    let lesser = near
-        .iter()
-        .map(|(one, other)| rarity(*one).min(rarity(*other)));
-    f64::from(lesser.map(u32::from).sum::<u32>()) / FRACTION
+/// What co-occurring neighbours tell: of each two the less rare one.
+fn nearness(query: &Query, cooccurring: &[(usize, usize)]) -> f64 {
+    let rarity = |place: usize| query.terms[place].rarity;
+    let pairs = cooccurring.iter();
+    let lesser = pairs.map(|(one, other)| rarity(*one).min(rarity(*other)));
+    f64::from(lesser.sum::<u32>()) / FRACTION
 }
 
-/// What the terms of a request tell by chance: of each its information, as often
-/// as a skill holds it that the request does not mean.
-fn by_chance(asked: &Asked) -> f64 {
-    let information = asked.terms.iter().map(|term| term.information);
-    information
-        .map(|it| f64::from(it) / FRACTION)
-        .map(|it| it * libm::exp(-it))
-        .sum()
+/// The score expected by chance: of each term its information, as often as a
+/// skill holds it that the request does not mean.
+fn by_chance(query: &Query) -> f64 {
+    let terms = query.terms.iter();
+    let information = terms.map(|term| f64::from(term.information) / FRACTION);
+    information.map(|it| it * libm::exp(-it)).sum()
 }

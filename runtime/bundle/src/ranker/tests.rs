@@ -82,15 +82,13 @@ fn fast(
 ) -> Vec<(u32, u32)> {
     let documents = u32::try_from(documents).expect("few");
     let table = RankTable::open(bytes, documents).expect("just written");
-    let (mut scratch, mut asked) = (Scratch::default(), Asked::default());
-    table
-        .ask(request, &mut scratch, &mut asked)
-        .expect("intact");
+    let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
+    table.read(request, &mut asked).expect("intact");
     let best = table
         .best(&asked, named, limit, |_| true, &mut scratch)
         .expect("intact");
     for scored in best.iter().filter(|scored| !scored.named) {
-        let reasons = table.reasons(&asked, scored.document).expect("intact");
+        let reasons = table.explain(&asked, scored.document).expect("intact");
         assert_eq!(reasons.score(), scored.score, "reasons add up to the score");
     }
     best.iter().map(|it| (it.document, it.score)).collect()
@@ -100,16 +98,14 @@ fn fast(
 fn confidence(bytes: &[u8], documents: &[Document], request: &str, named: &[u32]) -> f64 {
     let count = u32::try_from(documents.len()).expect("few");
     let table = RankTable::open(bytes, count).expect("just written");
-    let (mut scratch, mut asked) = (Scratch::default(), Asked::default());
-    table
-        .ask(request, &mut scratch, &mut asked)
-        .expect("intact");
+    let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
+    table.read(request, &mut asked).expect("intact");
     let best = table
         .best(&asked, named, 1, |_| true, &mut scratch)
         .expect("intact");
     let Some(best) = best.first() else { return 0.0 };
-    let reasons = table.reasons(&asked, best.document).expect("intact");
-    let near = table.near(&asked).expect("intact");
+    let reasons = table.explain(&asked, best.document).expect("intact");
+    let near = table.cooccurring(&asked).expect("intact");
     table.confidence(&asked, best, &reasons, &near)
 }
 
@@ -117,13 +113,9 @@ fn confidence(bytes: &[u8], documents: &[Document], request: &str, named: &[u32]
 fn passes(bytes: &[u8], documents: usize, one: &str, other: &str) -> bool {
     let documents = u32::try_from(documents).expect("few");
     let table = RankTable::open(bytes, documents).expect("just written");
-    let number = |term| {
-        let bucket = table.bucket(hash(term)).unwrap_or_default();
-        table.term(hash(term), bucket).expect("intact")
-    };
-    table
-        .may_be_near(number(one), number(other))
-        .expect("intact")
+    let number = |term| table.terms.find(hash(term));
+    let pair = number(one).zip(number(other));
+    pair.is_some_and(|pair| table.may_cooccur(pair).expect("intact"))
 }
 
 fn naive(formula: &Naive<'_>, request: &str, named: &[u32], limit: usize) -> Vec<(u32, u32)> {
@@ -183,15 +175,15 @@ proptest! {
         request in text(9),
     ) {
         if let Ok(table) = RankTable::open(&bytes, documents) {
-            let (mut scratch, mut asked) = (Scratch::default(), Asked::default());
-            if table.ask(&request, &mut scratch, &mut asked).is_ok()
+            let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
+            if table.read(&request, &mut asked).is_ok()
                 && let Ok(best) = table.best(&asked, &[0], 5, |_| true, &mut scratch)
             {
                 prop_assert!(best.len() <= 5);
                 for scored in best {
                     prop_assert!(scored.document < documents);
-                    if let Ok(reasons) = table.reasons(&asked, scored.document)
-                        && let Ok(near) = table.near(&asked)
+                    if let Ok(reasons) = table.explain(&asked, scored.document)
+                        && let Ok(near) = table.cooccurring(&asked)
                     {
                         let confidence = table.confidence(&asked, &scored, &reasons, &near);
                         prop_assert!(confidence.is_finite());
@@ -253,18 +245,16 @@ fn the_few_best_are_those_of_all_scores_in_order() {
     let documents = many(700);
     let bytes = build(&documents).expect("small");
     let table = RankTable::open(&bytes, 700).expect("just written");
-    let (mut scratch, mut asked) = (Scratch::default(), Asked::default());
+    let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
     for request in [
         "word0 word3 word60",
         "word1 word2 word40 word41",
         "word64",
         "word0",
     ] {
-        table
-            .ask(request, &mut scratch, &mut asked)
-            .expect("intact");
+        table.read(request, &mut asked).expect("intact");
         let scores: Vec<(u32, u32)> = (0..700)
-            .map(|it| (it, table.reasons(&asked, it).expect("intact").score()))
+            .map(|it| (it, table.explain(&asked, it).expect("intact").score()))
             .filter(|(_, score)| *score > 0)
             .collect();
         for step in [1, 3, 50] {

@@ -1,20 +1,20 @@
-//! Counts the terms of skills and weighs them: the first half of making a
+//! Counts the terms of skills and weighs them: the first half of building a
 //! [`super::RankTable`], and all of its floating point. Same documents, same
-//! numbers, on every machine: logarithms come from a library, not from the
+//! numbers, on every machine: logarithms come from a library and not from the
 //! system, sums run in a fixed order, and what leaves is rounded to integers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::information;
-use super::near::Pairs;
+use super::cooccurrence::{self, WordBytes};
 use super::parameters::{BODY_SHARE, FIELDS, Field, MAX_POSTINGS, SATURATION};
+use super::{hash, information};
 use crate::text::clauses::{clauses, is_negative, quoted};
 use crate::text::terms::{Cut, Cutter};
 
 /// What the ranker reads of one skill.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Document {
-    /// Its identity, which orders equals.
+    /// Its identity, which orders equal scores.
     pub(crate) path: String,
     /// Its name.
     pub(crate) name: String,
@@ -28,22 +28,19 @@ pub(crate) struct Document {
     pub(crate) is_tree: bool,
 }
 
-/// Everything that the table holds, in its order.
+/// Everything that the table holds.
 pub(super) struct Weighed {
-    /// The greatest weight there is, which an impact of 255 stands for.
+    /// The greatest weight there is.
     pub(super) greatest: f64,
-    /// By the bytes of their text.
+    /// Ascending by hash: a term's number is its place here.
     pub(super) terms: Vec<Term>,
-    /// Documents by their neighbouring terms (places in `terms`).
+    /// The documents in which two terms are neighbours, by the terms' numbers.
     pub(super) pairs: BTreeMap<(u32, u32), Vec<u32>>,
-    /// Terms near each other, by the numbers that [`Self::places`] tells of.
-    pub(super) near: Pairs,
-    /// Per number: the place in `terms`.
-    pub(super) places: Vec<u32>,
+    /// The filter of the terms that co-occur.
+    pub(super) cooccurrence: Vec<WordBytes>,
 }
 
-/// A term, and where it stands. Lists ascend by document.
-#[derive(Default)]
+/// A term and where it occurs. Lists ascend by document.
 pub(super) struct Term {
     pub(super) text: String,
     /// How much a request tells by it, in natural units.
@@ -56,29 +53,27 @@ pub(super) struct Term {
 /// A term in a document.
 pub(super) struct Posting {
     pub(super) document: u32,
-    /// 1 to 255.
-    pub(super) impact: u8,
+    pub(super) weight: f64,
     /// Bits of [`Field`].
     pub(super) fields: u8,
 }
 
 /// Counts and weighs.
 pub(super) fn weigh(documents: &[Document]) -> Weighed {
-    let mut counted = Counted::default();
-    let mut cutter = Cutter::default();
+    let mut counter = Counter::default();
+    let mut tokenizer = Cutter::default();
     for document in documents {
-        counted.read(document, &mut cutter);
+        counter.read(document, &mut tokenizer);
     }
-    counted.weigh()
+    counter.weigh()
 }
 
 /// What documents hold. Terms are numbered as they are first seen.
 #[derive(Default)]
-struct Counted {
-    terms: HashMap<String, u32>,
+struct Counter {
+    numbers: HashMap<String, u32>,
     documents: Vec<Counts>,
-    /// Of all documents, since nothing asks which.
-    near: Pairs,
+    cooccurrence: cooccurrence::Pairs,
 }
 
 /// One document.
@@ -91,223 +86,201 @@ struct Counts {
     pairs: BTreeSet<(u32, u32)>,
 }
 
-impl Counted {
-    fn read(&mut self, document: &Document, cutter: &mut Cutter) {
+impl Counter {
+    fn read(&mut self, document: &Document, tokenizer: &mut Cutter) {
         let mut counts = Counts::default();
-        let mut field = |field, text: &str| self.field(field, text, cutter, &mut counts);
+        let mut field = |field, text: &str| self.field(field, text, tokenizer, &mut counts);
         field(Field::Name, &document.name);
         for keyword in &document.keywords {
             field(Field::Keywords, keyword);
         }
         for clause in clauses(&document.description) {
-            let negative = is_negative(clause);
-            field(
-                if negative {
-                    Field::Negative
-                } else {
-                    Field::Description
-                },
-                clause,
-            );
+            let is_negative = is_negative(clause);
+            let of = [Field::Description, Field::Negative][usize::from(is_negative)];
+            field(of, clause);
         }
         for phrase in quoted(&document.description) {
             field(Field::Quoted, phrase);
         }
-        self.near.begin();
-        self.field(Field::Body, &document.body, cutter, &mut counts);
-        self.near.begin();
+        self.cooccurrence.begin();
+        self.field(Field::Body, &document.body, tokenizer, &mut counts);
+        self.cooccurrence.begin();
         let texts = [&document.name, &document.description];
         for text in texts.into_iter().chain(&document.keywords) {
-            self.neighbours(text, cutter, &mut counts);
+            self.neighbours(text, tokenizer, &mut counts);
         }
         self.documents.push(counts);
     }
 
-    /// Terms that follow one another in a clause. Dashes do not part them, as
-    /// they do what a skill is for from what it is not for. What stands near is
-    /// read here too.
-    fn neighbours(&mut self, text: &str, cutter: &mut Cutter, counts: &mut Counts) {
+    /// Terms that follow one another in a clause of the whole text. Fields are
+    /// cut at dashes too, which separate what a skill is for from what it is
+    /// not for; neighbours are not.
+    fn neighbours(&mut self, text: &str, tokenizer: &mut Cutter, counts: &mut Counts) {
         let mut before = None;
-        cutter.cut(text, |cut| {
+        tokenizer.cut(text, |cut| {
             let term = match cut {
                 Cut::Term(term) => Some(self.number(term)),
                 Cut::Break => None,
             };
             if let Some(term) = term {
-                self.near.push(term);
+                self.cooccurrence.push(term);
             }
             counts.pairs.extend(before.zip(term));
             before = term;
         });
     }
 
-    fn field(&mut self, field: Field, text: &str, cutter: &mut Cutter, counts: &mut Counts) {
-        cutter.cut(text, |cut| {
+    fn field(&mut self, field: Field, text: &str, tokenizer: &mut Cutter, counts: &mut Counts) {
+        tokenizer.cut(text, |cut| {
             let Cut::Term(term) = cut else { return };
             let term = self.number(term);
             counts.terms.entry(term).or_default()[field as usize] += 1;
             counts.lengths[field as usize] += 1;
             match field {
                 Field::Name => _ = counts.name.insert(term),
-                Field::Body => self.near.push(term),
+                Field::Body => self.cooccurrence.push(term),
                 _ => {}
             }
         });
     }
 
     fn number(&mut self, term: &str) -> u32 {
-        if let Some(number) = self.terms.get(term) {
+        if let Some(number) = self.numbers.get(term) {
             return *number;
         }
-        let number =
-            u32::try_from(self.terms.len()).expect("a bundle holds fewer than 2³² bytes of terms");
-        self.terms.insert(term.to_owned(), number);
+        let number = self.numbers.len();
+        let number = u32::try_from(number).expect("a bundle holds fewer than 2³² bytes of terms");
+        self.numbers.insert(term.to_owned(), number);
         number
     }
 
-    fn weigh(self) -> Weighed {
-        let (mut terms, places) = self.sorted();
+    fn weigh(mut self) -> Weighed {
+        let mut terms = self.terms();
         let averages = self.average_lengths();
-        let weights: Vec<Vec<(u32, f64, u8)>> = self
-            .documents
-            .iter()
-            .map(|counts| heaviest(counts, &averages, &places, &terms))
-            .collect();
-        let greatest = weights
-            .iter()
-            .flatten()
-            .map(|weight| weight.1)
-            .fold(0.0, f64::max);
-        for (document, weights) in (0..).zip(&weights) {
-            for (term, weight, fields) in weights {
-                terms[*term as usize].postings.push(Posting {
+        let mut greatest = 0.0_f64;
+        for (document, counts) in (0..).zip(&self.documents) {
+            for (term, weight, fields) in heaviest(counts, &averages, &terms) {
+                greatest = greatest.max(weight);
+                terms[term].postings.push(Posting {
                     document,
-                    impact: rounded(weight / greatest * 255.0),
-                    fields: *fields,
+                    weight,
+                    fields,
                 });
             }
+            // A sum of floats depends on its order: that of the texts.
+            let mut name: Vec<usize> = counts.name.iter().map(|term| *term as usize).collect();
+            name.sort_unstable_by(|a, b| terms[*a].text.cmp(&terms[*b].text));
+            let all: f64 = name.iter().map(|term| terms[*term].information).sum();
+            for term in name {
+                let share = terms[term].information / all;
+                terms[term].names.push((document, share));
+            }
         }
+        let numbers = sort_by_hash(&mut terms);
+        let number = |term: u32| numbers[term as usize];
         let mut pairs: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for (document, counts) in (0..).zip(&self.documents) {
-            let place = |term: &u32| places[*term as usize];
-            let all: f64 = in_order(counts.name.iter().map(place))
-                .map(|term| terms[term].information)
-                .sum();
-            for term in in_order(counts.name.iter().map(place)) {
-                let term = &mut terms[term];
-                term.names.push((document, term.information / all));
-            }
             for (first, second) in &counts.pairs {
-                pairs
-                    .entry((place(first), place(second)))
-                    .or_default()
-                    .push(document);
+                let pair = (number(*first), number(*second));
+                pairs.entry(pair).or_default().push(document);
             }
         }
         Weighed {
             greatest,
             terms,
             pairs,
-            near: self.near,
-            places,
+            cooccurrence: self.cooccurrence.finish(number),
         }
     }
 
-    /// The terms by their bytes, and the place of each number among them.
-    fn sorted(&self) -> (Vec<Term>, Vec<u32>) {
-        let (mut meta, mut any) = (vec![0_u32; self.terms.len()], vec![0_u32; self.terms.len()]);
-        for counts in &self.documents {
-            for (term, fields) in &counts.terms {
-                let described = fields[..Field::Body as usize]
-                    .iter()
-                    .any(|count| *count > 0);
-                meta[*term as usize] += u32::from(described);
-                any[*term as usize] += 1;
+    /// The terms in the order in which they were first seen, not yet weighed.
+    fn terms(&mut self) -> Vec<Term> {
+        let (mut described, mut holding) = (
+            vec![0_u32; self.numbers.len()],
+            vec![0_u32; self.numbers.len()],
+        );
+        for (term, fields) in self.documents.iter().flat_map(|counts| &counts.terms) {
+            let is_described = fields[..Field::Body as usize]
+                .iter()
+                .any(|count| *count > 0);
+            described[*term as usize] += u32::from(is_described);
+            holding[*term as usize] += 1;
+        }
+        let mut texts = vec![String::new(); self.numbers.len()];
+        for (text, number) in self.numbers.drain() {
+            texts[number as usize] = text;
+        }
+        let counts = described.into_iter().zip(holding);
+        let term = |(text, (described, holding)): (String, (u32, u32))| {
+            let (described, holding) = (f64::from(described), f64::from(holding));
+            let frequency = described + BODY_SHARE * (holding - described);
+            Term {
+                information: information(&text, frequency, self.documents.len()),
+                text,
+                postings: Vec::new(),
+                names: Vec::new(),
             }
-        }
-        let mut sorted: Vec<(&String, &u32)> = self.terms.iter().collect();
-        sorted.sort_unstable();
-        let mut places = vec![0; sorted.len()];
-        let mut terms = Vec::with_capacity(sorted.len());
-        for (place, (text, number)) in (0..).zip(sorted) {
-            let number = *number as usize;
-            places[number] = place;
-            let (meta, any) = (f64::from(meta[number]), f64::from(any[number]));
-            terms.push(Term {
-                text: text.clone(),
-                information: information(
-                    text,
-                    meta + BODY_SHARE * (any - meta),
-                    self.documents.len(),
-                ),
-                ..Term::default()
-            });
-        }
-        (terms, places)
+        };
+        texts.into_iter().zip(counts).map(term).collect()
     }
 
     fn average_lengths(&self) -> [f64; FIELDS.len()] {
         std::array::from_fn(|field| {
-            let total: u64 = self
+            let lengths = self
                 .documents
                 .iter()
-                .map(|counts| u64::from(counts.lengths[field]))
-                .sum();
-            to_f64(total) / to_f64(self.documents.len().max(1) as u64)
+                .map(|counts| u64::from(counts.lengths[field]));
+            to_f64(lengths.sum()) / to_f64(self.documents.len().max(1) as u64)
         })
     }
 }
 
-/// The terms of greatest weight in a document: place, weight, fields.
+/// The terms of greatest weight in a document: term, weight, fields.
 fn heaviest(
     counts: &Counts,
     averages: &[f64; FIELDS.len()],
-    places: &[u32],
     terms: &[Term],
-) -> Vec<(u32, f64, u8)> {
+) -> Vec<(usize, f64, u8)> {
     let lengths: [f64; FIELDS.len()] = std::array::from_fn(|field| {
         let ratio = f64::from(counts.lengths[field]) / averages[field];
         1.0 - FIELDS[field].length + FIELDS[field].length * ratio
     });
-    let mut weights: Vec<(u32, f64, u8)> = counts
-        .terms
-        .iter()
-        .map(|(term, occurrences)| {
-            let (mut frequency, mut fields) = (0.0, 0);
-            for field in Field::ALL {
-                let count = occurrences[field as usize];
-                if count > 0 {
-                    frequency +=
-                        FIELDS[field as usize].weight * f64::from(count) / lengths[field as usize];
-                    fields |= field.bit();
-                }
-            }
-            let place = places[*term as usize];
-            let weight = terms[place as usize].information * frequency * (SATURATION + 1.0)
-                / (SATURATION + frequency);
-            (place, weight, fields)
-        })
-        .collect();
-    weights.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let weigh = |(term, occurrences): (&u32, &[u32; FIELDS.len()])| {
+        let (mut frequency, mut fields) = (0.0, 0);
+        for (field, count) in occurrences
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
+            frequency += FIELDS[field].weight * f64::from(*count) / lengths[field];
+            fields |= 1 << field;
+        }
+        let term = *term as usize;
+        let weight =
+            terms[term].information * frequency * (SATURATION + 1.0) / (SATURATION + frequency);
+        (term, weight, fields)
+    };
+    let mut weights: Vec<(usize, f64, u8)> = counts.terms.iter().map(weigh).collect();
+    let text = |term: usize| &terms[term].text;
+    weights.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| text(a.0).cmp(text(b.0))));
     weights.truncate(MAX_POSTINGS);
     weights
 }
 
-/// Sums of floats depend on their order; numbers of first sight do too.
-fn in_order(places: impl Iterator<Item = u32>) -> impl Iterator<Item = usize> {
-    let mut places: Vec<u32> = places.collect();
-    places.sort_unstable();
-    places.into_iter().map(|place| place as usize)
-}
-
-/// To an impact; what counts at all counts one.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to the range of the type"
-)]
-pub(super) fn rounded(impact: f64) -> u8 {
-    impact.round().clamp(1.0, 255.0) as u8
+/// Sorts the terms by hash; the number of each by its place before.
+fn sort_by_hash(terms: &mut Vec<Term>) -> Vec<u32> {
+    let mut sorted: Vec<(u64, usize, Term)> = terms
+        .drain(..)
+        .enumerate()
+        .map(|(place, term)| (hash(&term.text), place, term))
+        .collect();
+    sorted.sort_unstable_by_key(|(hash, place, _)| (*hash, *place));
+    let mut numbers = vec![0; sorted.len()];
+    for (number, (_, place, term)) in (0..).zip(sorted) {
+        numbers[place] = number;
+        terms.push(term);
+    }
+    numbers
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2⁵³")]

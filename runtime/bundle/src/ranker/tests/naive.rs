@@ -26,6 +26,16 @@ fn runs(text: &str) -> Vec<Vec<String>> {
     runs
 }
 
+/// In the order of [`FIELDS`].
+const ALL: [Field; FIELDS.len()] = [
+    Field::Name,
+    Field::Keywords,
+    Field::Description,
+    Field::Quoted,
+    Field::Negative,
+    Field::Body,
+];
+
 fn field(document: &Document, field: Field) -> Vec<String> {
     let described = |negative: bool| {
         let clauses = clauses(&document.description).filter(|it| is_negative(it) == negative);
@@ -54,7 +64,7 @@ pub(super) struct Naive<'a> {
 
 impl<'a> Naive<'a> {
     pub(super) fn new(documents: &'a [Document]) -> Self {
-        let read = |document| Field::ALL.map(|it| field(document, it));
+        let read = |document| ALL.map(|it| field(document, it));
         let mut naive = Self {
             documents,
             fields: documents.iter().map(read).collect(),

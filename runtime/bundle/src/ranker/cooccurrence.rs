@@ -1,28 +1,27 @@
-//! Which terms stand near each other in some skill: what tells the subject of a
-//! bundle from chance. Collected as pairs, and kept as a Bloom filter, since a
-//! request asks for a few of millions.
+//! Which terms occur near each other in some skill: what tells the subject of a
+//! bundle from chance. Collected as pairs and kept as a Bloom filter (Bloom,
+//! 1970), blocked so that one query reads one word of it, since a request asks
+//! for a few of millions.
 
-use super::filter::mixed;
-
-/// Two terms are near each other where one is at most so many terms behind the
-/// other. Breaks do not part them.
+/// Two terms co-occur if one is at most this many terms after the other.
+/// Clause breaks do not separate them.
 const REACH: usize = 2;
 
-/// Bits of the filter for each pair, and how many of them a pair sets. One
-/// absent pair in some fifty-five then passes.
+/// Bits of the filter for each pair, and how many of them a pair sets. About one
+/// absent pair in fifty-five passes wrongly.
 const BITS: usize = 10;
 const SET: u32 = 4;
 
 /// The bits that number one in a word.
 const PLACE: u32 = Word::BITS.ilog2();
 
-/// What lies together and is looked at for one pair.
+/// The part of the filter that is read for one pair.
 type Word = u64;
 
 /// A word as it lies in a table.
 pub(super) type WordBytes = [u8; size_of::<Word>()];
 
-/// So many pairs may be collected before those that came again are dropped.
+/// Pairs collected before duplicates are dropped.
 const ROOM: usize = 1 << 20;
 
 /// The pairs of a bundle, collected term by term.
@@ -30,9 +29,9 @@ const ROOM: usize = 1 << 20;
 pub(super) struct Pairs {
     /// The last terms of the text.
     before: [Option<u32>; REACH],
-    /// Both numbers of each pair, the lesser first. Some are there twice.
+    /// Both numbers of each pair, the lesser first; some pairs twice.
     keys: Vec<u64>,
-    /// So many are there once.
+    /// Number of pairs that are known to be distinct.
     distinct: usize,
 }
 
@@ -42,32 +41,32 @@ impl Pairs {
         self.before = [None; REACH];
     }
 
-    /// Goes on with this term.
+    /// Continues the text with this term.
     pub(super) fn push(&mut self, term: u32) {
         let near = self.before.iter().flatten().filter(|it| **it != term);
-        self.keys.extend(near.map(|near| joined(*near, term)));
+        self.keys.extend(near.map(|near| key(*near, term)));
         self.before.rotate_right(1);
         self.before[0] = Some(term);
-        // Sorting when there are twice as many takes as long as sorting a few
-        // times, and as much memory as twice the pairs.
+        // Deduplicating each time the list has doubled costs about as much as
+        // sorting it a few times, and bounds memory by twice the distinct pairs.
         if self.keys.len() > self.distinct * 2 + ROOM {
-            self.settle();
+            self.deduplicate();
         }
     }
 
-    fn settle(&mut self) {
+    fn deduplicate(&mut self) {
         self.keys.sort_unstable();
         self.keys.dedup();
         self.distinct = self.keys.len();
     }
 
-    /// The filter of the pairs, with other numbers for their terms.
+    /// The filter of the pairs, after renumbering their terms.
     pub(super) fn finish(mut self, number: impl Fn(u32) -> u32) -> Vec<WordBytes> {
-        self.settle();
+        self.deduplicate();
         let mut words: Vec<Word> = vec![0; self.keys.len() * BITS / Word::BITS as usize + 1];
         let len = words.len();
         for pair in self.keys {
-            let [first, second] = parted(pair).map(&number);
+            let [first, second] = terms(pair).map(&number);
             let (word, bits) = place(first, second, len);
             words[word] |= bits;
         }
@@ -75,28 +74,39 @@ impl Pairs {
     }
 }
 
-/// Whether the filter lets a pair pass; nothing where it has no words.
+/// Whether the filter lets a pair pass; `None` if the filter is empty.
 pub(super) fn holds(words: &[WordBytes], first: u32, second: u32) -> Option<bool> {
     let (word, bits) = place(first, second, words.len());
     Some(Word::from_le_bytes(*words.get(word)?) & bits == bits)
 }
 
-/// The word of a pair among so many, and the bits it sets there.
+/// The word of a pair, and the bits it sets there.
+#[expect(clippy::cast_possible_truncation, reason = "less than `words`")]
 fn place(first: u32, second: u32, words: usize) -> (usize, Word) {
-    let mixed = mixed(joined(first, second));
+    let mixed = mixed(key(first, second));
     let bits = (0..SET).fold(0, |bits, at| {
         bits | 1 << (mixed >> (at * PLACE) & Word::from(Word::BITS - 1))
     });
-    (super::bucket(mixed, words), bits)
+    // The high half of a product maps a hash to a range without a division
+    // (Lemire, "Fast Random Integer Generation in an Interval", 2019).
+    let word = (u128::from(mixed) * words as u128) >> 64;
+    (word as usize, bits)
 }
 
-fn joined(one: u32, other: u32) -> u64 {
+/// The finish of `SplitMix64` (Steele, Lea and Flood, 2014).
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+fn key(one: u32, other: u32) -> u64 {
     u64::from(one.min(other)) << 32 | u64::from(one.max(other))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the halves of a pair")]
-fn parted(pair: u64) -> [u32; 2] {
-    [(pair >> 32) as u32, pair as u32]
+#[expect(clippy::cast_possible_truncation, reason = "the halves of a key")]
+fn terms(key: u64) -> [u32; 2] {
+    [(key >> 32) as u32, key as u32]
 }
 
 #[cfg(test)]
@@ -113,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_are_near_up_to_two_apart_in_one_text_in_either_order() {
+    fn terms_co_occur_up_to_two_apart_in_one_text_in_either_order() {
         let words = filter(&[&[0, 1, 2, 3, 4], &[5, 6, 5]]);
         for (first, second, expected) in [
             (1, 2, true),
@@ -132,18 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn pairs_pass_however_often_they_come_and_few_others_do() {
-        // More than there is room for, so that some are dropped on the way.
+    fn collected_pairs_pass_and_few_others_do() {
+        // More than `ROOM`, so that duplicates are dropped on the way.
         let text: Vec<u32> = (0..300_000).chain(0..300_000).collect();
         let words = filter(&[&text, &text]);
-        let all = 1..300_000;
-        assert!(
-            all.clone()
-                .all(|it| holds(&words, it, it + 1) == Some(true))
-        );
+        let mut all = 1..300_000;
+        assert!(all.all(|it| holds(&words, it, it + 1) == Some(true)));
         assert_eq!(words.len(), (2 * 300_000 - 3 + 3) * BITS / 64 + 1);
-        let passing = all.filter(|it| holds(&words, *it, it + 3) == Some(true));
-        let passing = passing.count();
-        assert!(passing < 300_000 / 50, "{passing} of 300,000 pass wrongly");
+        let wrong = (1..300_000).filter(|it| holds(&words, *it, it + 3) == Some(true));
+        let wrong = wrong.count();
+        assert!(wrong < 300_000 / 50, "{wrong} of 300,000 pass wrongly");
     }
 }

@@ -1,0 +1,206 @@
+//! Scores all documents for a query, term at a time: posting lists are added up
+//! in accumulators, one per document, and a heap keeps the best. Buffers are
+//! the caller's, so that the next query allocates only its result.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::parameters::NAME_SHARE;
+use super::query::Query;
+use super::{BLOCK, RankTable, TREE, WHAT};
+use crate::error::{Error, corrupt};
+
+/// What a 255th of a name adds to a sum, in 65,536ths of the sum.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a small positive constant"
+)]
+const NAME_FACTOR: u16 = (NAME_SHARE * 65_536.0 / 255.0) as u16;
+
+/// A document and its score, in impacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Scored {
+    pub(crate) document: u32,
+    pub(crate) score: u32,
+    /// The request names it outright.
+    pub(crate) named: bool,
+}
+
+/// Buffers, per document in whole blocks. Sums wrap only if a table is damaged.
+#[derive(Debug, Default)]
+pub(crate) struct Accumulators {
+    /// Impacts of terms and neighbours, see [`super::parameters::MAX_PARTS`];
+    /// the scores in the end.
+    sums: Vec<u16>,
+    /// Shares of names. Those of one name add up to 255 at most.
+    shares: Vec<u8>,
+    /// The rows of the query's frequent terms.
+    rows: Vec<u32>,
+    /// Per block: its greatest score.
+    block_max: Vec<u16>,
+}
+
+/// The best documents so far. Of equal scores the first by path is better.
+struct TopK {
+    /// The worst is on top.
+    heap: BinaryHeap<(Reverse<u32>, u32, u32, bool)>,
+    limit: usize,
+}
+
+impl TopK {
+    fn new(limit: usize) -> Self {
+        Self {
+            heap: BinaryHeap::with_capacity(limit),
+            limit,
+        }
+    }
+
+    /// What a document must score to be among the best.
+    fn threshold(&self) -> u32 {
+        match self.heap.peek() {
+            Some((Reverse(worst), ..)) if self.heap.len() == self.limit => *worst,
+            _ => 1,
+        }
+    }
+
+    fn offer(&mut self, score: u32, order: u32, document: u32, named: bool) {
+        let offered = (Reverse(score), order, document, named);
+        if self.heap.len() < self.limit {
+            self.heap.push(offered);
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && offered < *worst
+        {
+            *worst = offered;
+        }
+    }
+
+    /// Best first.
+    fn finish(self) -> Vec<Scored> {
+        let sorted = self.heap.into_sorted_vec().into_iter();
+        let scored = |(Reverse(score), _, document, named)| Scored {
+            document,
+            score,
+            named,
+        };
+        sorted.map(scored).collect()
+    }
+}
+
+impl RankTable<'_> {
+    /// The best documents that are accepted, best first, at most `limit`.
+    /// `named` are those that the request names outright.
+    pub(crate) fn best(
+        &self,
+        query: &Query,
+        named: &[u32],
+        limit: usize,
+        accept: impl Fn(u32) -> bool,
+        accumulators: &mut Accumulators,
+    ) -> Result<Vec<Scored>, Error> {
+        self.accumulate(query, accumulators).ok_or(corrupt(WHAT))?;
+        self.score(accumulators).ok_or(corrupt(WHAT))?;
+        self.top(named, limit, accept, accumulators)
+            .ok_or(corrupt(WHAT))
+    }
+
+    fn accumulate(&self, query: &Query, into: &mut Accumulators) -> Option<()> {
+        let len = self.len().next_multiple_of(BLOCK);
+        into.rows.clear();
+        into.sums.clear();
+        into.sums.resize(len, 0);
+        into.shares.clear();
+        into.shares.resize(len, 0);
+        for number in query.known_terms() {
+            let term = self.term(number)?;
+            into.rows.extend(term.row);
+            for (document, impact) in term.impacts {
+                let sum = into.sums.get_mut(document as usize)?;
+                *sum = sum.wrapping_add(impact.into());
+            }
+            for (document, share) in term.names {
+                let shares = into.shares.get_mut(document as usize)?;
+                *shares = shares.wrapping_add(share);
+            }
+        }
+        for (_, terms) in query.known_pairs() {
+            for (document, impact) in self.pair(terms)? {
+                let sum = into.sums.get_mut(document as usize)?;
+                *sum = sum.wrapping_add(impact.into());
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the rows, and makes scores of the sums.
+    fn score(&self, of: &mut Accumulators) -> Option<()> {
+        of.block_max.clear();
+        let sums = of.sums.as_chunks_mut().0.iter_mut();
+        let shares = of.shares.as_chunks().0;
+        for (block, (sums, shares)) in sums.zip(shares).enumerate() {
+            for row in &of.rows {
+                add(sums, self.row(*row)?.get(block)?);
+            }
+            of.block_max.push(score(sums, shares));
+        }
+        Some(())
+    }
+
+    fn top(
+        &self,
+        named: &[u32],
+        limit: usize,
+        accept: impl Fn(u32) -> bool,
+        scores: &Accumulators,
+    ) -> Option<Vec<Scored>> {
+        let mut top = TopK::new(limit.min(self.len()));
+        if top.limit == 0 {
+            return Some(Vec::new());
+        }
+        let order = |document: usize| Some(self.orders.get(document)? & !TREE);
+        let greatest = scores.block_max.iter().copied().max().unwrap_or(0).max(1);
+        for document in named.iter().filter(|document| accept(**document)) {
+            let at = *document as usize;
+            let score = u32::from(*scores.sums.get(at)?) + u32::from(greatest);
+            top.offer(score, order(at)?, *document, true);
+        }
+        let blocks = scores.sums.as_chunks::<BLOCK>().0.iter();
+        for (block, (sums, max)) in blocks.zip(&scores.block_max).enumerate() {
+            if u32::from(*max) < top.threshold() {
+                continue;
+            }
+            for (place, score) in sums.iter().enumerate() {
+                let (at, score) = (block * BLOCK + place, u32::from(*score));
+                let document = u32::try_from(at).ok()?;
+                if score >= top.threshold() && !named.contains(&document) && accept(document) {
+                    top.offer(score, order(at)?, document, false);
+                }
+            }
+        }
+        Some(top.finish())
+    }
+}
+
+/// Adds the impacts of a term.
+fn add(sums: &mut [u16; BLOCK], impacts: &[u8; BLOCK]) {
+    for (sum, impact) in sums.iter_mut().zip(impacts) {
+        *sum = sum.wrapping_add(u16::from(*impact));
+    }
+}
+
+/// Makes scores of sums, and gives the greatest. A score that would pass 16 bits
+/// is as good as the greatest there can be.
+fn score(sums: &mut [u16; BLOCK], shares: &[u8; BLOCK]) -> u16 {
+    let mut max = 0;
+    for (sum, share) in sums.iter_mut().zip(shares) {
+        *sum = sum.saturating_add(name_impact(*sum, *share));
+        max = max.max(*sum);
+    }
+    max
+}
+
+/// What the name adds to a sum: [`NAME_SHARE`] of it for the whole name.
+pub(super) fn name_impact(sum: u16, share: u8) -> u16 {
+    let factor = u16::from(share).wrapping_mul(NAME_FACTOR);
+    ((u32::from(sum) * u32::from(factor)) >> 16) as u16
+}
