@@ -1,6 +1,6 @@
 //! Which skill a request means. Skills of the tree dialect are ranked by their
 //! declared keywords, as spec 3 says; those of the folder dialect by
-//! [`crate::ranker`]. Here each ranker's scores become a decision, and where a
+//! [`skillbundle_search::ranker`]. Here each ranker's scores become a decision, and where a
 //! bundle holds both dialects, the two decisions become one.
 //!
 //! The rule for both: each ranker decides about its own skills. If one finds
@@ -14,17 +14,18 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 
 use serde_json::{Value, json};
+use skillbundle_search::keywords::{Decision, decide};
+use skillbundle_search::ranker::{
+    Accumulators, Explanation, NAME, Query, RankTable, Scored, field_names, min_confidence,
+};
+use skillbundle_search::text::explicit_names;
 
 use crate::catalog::Catalog;
-use crate::declared::held_keywords;
+use crate::frontmatter_terms::held_keywords;
 use crate::error::Error;
-use crate::find::{Match, Rated};
-use crate::keywords::{Decision, decide};
-use crate::ranker::parameters::{CONFIDENCE_GROWTH, MIN_CONFIDENCE, NAME};
-use crate::ranker::{Accumulators, Explanation, Query, RankTable, Scored, field_names};
+use crate::search::{Match, Rated};
 use crate::settings::Settings;
 use crate::skill::Skill;
-use crate::text::mentions::mentions;
 
 /// The answer to a request, and why.
 #[derive(Debug, Clone)]
@@ -190,7 +191,7 @@ impl<'a> Catalog<'a> {
     /// however unsure it is, best first, at most `limit`, with their scores.
     pub fn best(&self, request: &str, limit: usize) -> Result<Vec<(u32, f64)>, Error> {
         BUFFERS.with_borrow_mut(|(scratch, asked)| {
-            let table = RankTable::open(self.bundle.rank_section()?, self.count())?;
+            let table = self.rank_table()?;
             table.read(request, asked)?;
             let named = self.named(request)?;
             let best = table.best(asked, &named, limit, |_| true, scratch)?;
@@ -234,7 +235,7 @@ impl<'a> Catalog<'a> {
     /// The skills that the request names outright, each once.
     fn named(&self, request: &str) -> Result<Vec<u32>, Error> {
         let (mut named, mut failed) = (Vec::new(), None);
-        mentions(request, |name| match self.by_name(name) {
+        explicit_names(request, |name| match self.by_name(name) {
             Ok(Some(skill)) if !named.contains(&skill.id) => named.push(skill.id),
             Ok(_) => {}
             Err(error) => failed = Some(error),
@@ -271,7 +272,7 @@ impl Found<'_> {
 
 impl<'a, 's> Router<'a, 's> {
     fn new(catalog: Catalog<'a>, request: &str, asked: &'s mut Query) -> Result<Self, Error> {
-        let table = RankTable::open(catalog.bundle.rank_section()?, catalog.count())?;
+        let table = catalog.rank_table()?;
         table.read(request, asked)?;
         Ok(Self {
             catalog,
@@ -336,10 +337,8 @@ impl<'a, 's> Router<'a, 's> {
     }
 
     fn min_confidence(&self) -> f64 {
-        self.settings.min_confidence.unwrap_or_else(|| {
-            let skills = f64::from(self.catalog.count().max(1));
-            MIN_CONFIDENCE + CONFIDENCE_GROWTH * libm::log(skills)
-        })
+        let set = self.settings.min_confidence;
+        set.unwrap_or_else(|| min_confidence(self.catalog.count()))
     }
 
     /// What spec 3's rule finds, and the best of what is too weak for it.
@@ -388,7 +387,7 @@ impl<'a, 's> Router<'a, 's> {
             Decision::Match
         };
         let candidate = |(scored, reasons): (&Scored, &Explanation)| {
-            Ok(Candidate {
+            Ok::<_, Error>(Candidate {
                 matched: Vec::new(),
                 ranker: NAME,
                 score: self.table.weight(scored.score),
