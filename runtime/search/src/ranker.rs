@@ -32,7 +32,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Error;
-use crate::table::{Numbers, arrays};
+use crate::table::{Numbers, arrays, read_varint};
 use crate::text::corpus_frequencies::share;
 
 mod build;
@@ -55,19 +55,16 @@ pub use weigh::Document;
 
 use dictionary::Dictionary;
 use parameters::{BACKGROUND_SKILLS, Field};
-use postings::{Postings, read_list, read_number};
+use postings::{Impacts, Postings, read_sized};
 
 /// How many columns a rank table has.
-pub const COLUMNS: usize = 10;
+pub const COLUMNS: usize = 9;
 
 const WHAT: &str = "the rank table contradicts itself";
 const DAMAGED: Error = Error::Corrupt(WHAT);
 
 /// More documents than this would not fit the lengths of lists.
 const MAX_DOCUMENTS: usize = 1 << 24;
-
-/// Documents whose impacts in a row are added up together.
-const BLOCK: usize = 64;
 
 /// In an order: the document is of the tree dialect.
 const TREE: u32 = 1 << 31;
@@ -89,9 +86,6 @@ pub struct RankTable<'a> {
     terms: Dictionary<'a>,
     /// By [`pair_key`]; an entry is the postings of neighbours.
     pairs: Dictionary<'a>,
-    /// Rows of impacts, one for each document, of the terms that many documents
-    /// hold: adding up a row takes a tenth of the time of as many postings.
-    rows: &'a [[u8; BLOCK]],
     /// The filter of terms that co-occur.
     cooccurrence: &'a [cooccurrence::WordBytes],
 }
@@ -102,9 +96,7 @@ struct Term<'a> {
     information: u32,
     /// How rare it is in the background, see [`rarity`], in the same.
     rarity: u32,
-    /// The number of its row, if its impacts are in one; then there are no `impacts`.
-    row: Option<u32>,
-    impacts: Postings<'a>,
+    impacts: Impacts<'a>,
     /// The documents whose names hold it, and its shares of them.
     names: Postings<'a>,
     /// The documents that hold it outside the body, and in which fields.
@@ -112,16 +104,24 @@ struct Term<'a> {
 }
 
 impl<'a> Term<'a> {
-    fn read(mut entry: &'a [u8]) -> Option<Self> {
+    fn read(mut entry: &'a [u8], documents: usize) -> Option<Self> {
         let entry = &mut entry;
         Some(Self {
-            information: read_number(entry)?,
-            rarity: read_number(entry)?,
-            row: read_number(entry)?.checked_sub(1),
-            impacts: read_list(entry)?,
-            names: read_list(entry)?,
+            information: read_varint(entry)?,
+            rarity: read_varint(entry)?,
+            impacts: Impacts::new(read_sized(entry)?, documents),
+            names: Postings::new(read_sized(entry)?),
             fields: Postings::new(entry),
         })
+    }
+
+    /// Its impact in a document and the fields that hold it; zeros if none does.
+    fn posting(&self, document: u32) -> (u8, u8) {
+        match (self.impacts.get(document), self.fields.get(document)) {
+            (0, _) => (0, 0),
+            (impact, 0) => (impact, Field::Body.bit()),
+            found => found,
+        }
     }
 }
 
@@ -131,12 +131,19 @@ impl<'a> RankTable<'a> {
     /// The caller says how many documents there are, so that a made-up table
     /// cannot ask for more memory than the skills would need.
     pub fn open(columns: [&'a [u8]; COLUMNS], documents: u32) -> Result<Self, Error> {
-        let [greatest, orders, rows, cooccurrence, terms @ .., pair_keys, pair_ends, pair_entries] = columns;
+        let [
+            greatest,
+            orders,
+            cooccurrence,
+            terms @ ..,
+            pair_keys,
+            pair_ends,
+            pair_entries,
+        ] = columns;
         let greatest = Numbers::read(greatest, WHAT)?;
         let opened = Self {
             greatest: greatest.get(0).ok_or(DAMAGED)?,
             orders: Numbers::read(orders, WHAT)?,
-            rows: arrays(rows, WHAT)?,
             cooccurrence: arrays(cooccurrence, WHAT)?,
             terms: Dictionary::read(terms)?,
             pairs: Dictionary::read([pair_keys, pair_ends, pair_entries])?,
@@ -172,41 +179,17 @@ impl<'a> RankTable<'a> {
 
     /// The term of a number.
     fn term(&self, number: u32) -> Option<Term<'a>> {
-        Term::read(self.terms.entry(number)?)
-    }
-
-    /// The impact of a term in a document and the fields that hold it; zeros if
-    /// it lacks the term.
-    fn posting(&self, term: &Term<'_>, document: u32) -> Option<(u8, u8)> {
-        let impact = match term.row {
-            Some(row) => {
-                let row = self.row(row)?.as_flattened();
-                *row.get(document as usize)?
-            }
-            None => term.impacts.get(document),
-        };
-        let fields = match (impact, term.fields.get(document)) {
-            (0, _) => 0,
-            (_, 0) => Field::Body.bit(),
-            (_, fields) => fields,
-        };
-        Some((impact, fields))
-    }
-
-    /// The impacts in a row.
-    fn row(&self, row: u32) -> Option<&'a [[u8; BLOCK]]> {
-        let blocks = self.len().div_ceil(BLOCK);
-        let start = (row as usize).checked_mul(blocks)?;
-        self.rows.get(start..start.checked_add(blocks)?)
+        Term::read(self.terms.entry(number)?, self.len())
     }
 
     /// The documents in which two terms are neighbours, and what each of them is
     /// given for it.
-    fn pair(&self, terms: (u32, u32)) -> Option<Postings<'a>> {
-        match self.pairs.find(pair_key(terms)) {
-            Some(place) => self.pairs.entry(place).map(Postings::new),
-            None => Some(Postings::new(&[])),
-        }
+    fn pair(&self, terms: (u32, u32)) -> Option<Impacts<'a>> {
+        let entry = match self.pairs.find(pair_key(terms)) {
+            Some(place) => self.pairs.entry(place)?,
+            None => &[],
+        };
+        Some(Impacts::new(entry, self.len()))
     }
 }
 

@@ -78,6 +78,31 @@ pub(crate) fn fit(number: usize) -> Result<u32, Error> {
     })
 }
 
+/// Takes a number in variable-byte code off the bytes: seven bits a byte, the
+/// lowest first; the high bit says that more follow. `None` if it was cut.
+pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u32> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u32::from(byte & 0x7f).checked_shl(shift)?;
+        if *byte < 0x80 {
+            return Some(number);
+        }
+        shift += 7;
+    }
+}
+
+/// Appends a number in variable-byte code.
+pub(crate) fn write_varint(mut number: u32, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        // Truncation keeps the low seven bits and sets "more follow".
+        out.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    out.push(number.to_le_bytes()[0]);
+}
+
 /// The first index of the range for which `is_before` is false, if it is true
 /// for all indices before that. Otherwise some index of the range or its end.
 pub(crate) fn partition_point(
@@ -163,6 +188,19 @@ pub(crate) mod tests {
         assert_eq!((read.len(), read.get(2), read.get(3)), (3, Some(3), None));
         assert_eq!((read.pair(0), read.pair(1)), (Some((1, 2)), None));
         assert!(Numbers::read(&column[1..], "test").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn varints_come_back_and_cut_ones_give_none(numbers in vec(any::<u32>(), 1..20)) {
+            let mut bytes = Vec::new();
+            numbers.iter().for_each(|number| write_varint(*number, &mut bytes));
+            let read = |mut bytes: &[u8]| -> Vec<u32> {
+                std::iter::from_fn(|| read_varint(&mut bytes)).collect()
+            };
+            prop_assert_eq!(&read(&bytes), &numbers);
+            prop_assert_eq!(read(&bytes[..bytes.len() - 1]), &numbers[..numbers.len() - 1]);
+        }
     }
 
     #[test]

@@ -1,16 +1,13 @@
 //! Writes the bytes of a [`super::RankTable`]: weights rounded to integers, as
-//! posting lists and rows.
+//! posting lists.
 
 use super::dictionary::DictionaryBuilder;
 use super::parameters::{Field, PAIR};
-use super::postings::{write_list, write_number, write_postings};
+use super::postings::{write_impacts, write_postings, write_sized};
 use super::weigh::{Document, Posting, Term, Weighed, weigh};
-use super::{BLOCK, COLUMNS, MAX_DOCUMENTS, SHARES, TREE, count, fixed, hash, pair_key, rarity};
+use super::{COLUMNS, MAX_DOCUMENTS, SHARES, TREE, count, fixed, hash, pair_key, rarity};
 use crate::error::Error;
-use crate::table::numbers;
-
-/// A term that more than one document in this many holds has a row.
-const ROW_SHARE: usize = 8;
+use crate::table::{numbers, write_varint};
 
 /// Builds the table of the documents, whose numbers are their places.
 pub fn build(documents: &[Document]) -> Result<[Vec<u8>; COLUMNS], Error> {
@@ -21,13 +18,11 @@ pub fn build(documents: &[Document]) -> Result<[Vec<u8>; COLUMNS], Error> {
         )));
     }
     let weighed = weigh(documents);
-    let (terms, rows) = terms(&weighed, all);
-    let [term_keys, term_ends, term_entries] = terms.finish()?;
+    let [term_keys, term_ends, term_entries] = terms(&weighed, all).finish()?;
     let [pair_keys, pair_ends, pair_entries] = pairs(&weighed, all).finish()?;
     Ok([
         numbers([fixed(weighed.greatest)]),
         numbers(orders(documents)),
-        rows,
         weighed.cooccurrence.into_flattened(),
         term_keys,
         term_ends,
@@ -38,39 +33,22 @@ pub fn build(documents: &[Document]) -> Result<[Vec<u8>; COLUMNS], Error> {
     ])
 }
 
-/// The entries of terms, as [`super::Term::read`] reads them, and the rows.
-fn terms(weighed: &Weighed, documents: usize) -> (DictionaryBuilder, Vec<u8>) {
-    let (mut dictionary, mut rows, mut row) = (DictionaryBuilder::default(), Vec::new(), 0);
+/// The entries of terms, as [`super::Term::read`] reads them.
+fn terms(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
+    let mut dictionary = DictionaryBuilder::default();
     let impact = |it: &Posting| (it.document, rounded(it.weight / weighed.greatest * 255.0));
     for term in &weighed.terms {
+        let impacts = term.postings.iter().map(impact);
+        let names = term.names.iter().map(|(it, share)| (*it, share_of(*share)));
         dictionary.push(hash(&term.text), |out| {
-            write_number(fixed(term.information), out);
-            write_number(fixed(rarity(&term.text)), out);
-            let impacts = term.postings.iter().map(impact);
-            if term.postings.len() * ROW_SHARE > documents {
-                row += 1;
-                write_number(row, out);
-                write_row(impacts, documents, &mut rows);
-                write_list(std::iter::empty(), out);
-            } else {
-                write_number(0, out);
-                write_list(impacts, out);
-            }
-            let names = term.names.iter();
-            write_list(names.map(|(it, share)| (*it, share_of(*share))), out);
+            write_varint(fixed(term.information), out);
+            write_varint(fixed(rarity(&term.text)), out);
+            write_sized(out, |out| write_impacts(impacts, documents, out));
+            write_sized(out, |out| write_postings(names, out));
             write_postings(described(term), out);
         });
     }
-    (dictionary, rows)
-}
-
-/// Appends the impacts of a term, one for each document, in whole blocks.
-fn write_row(impacts: impl Iterator<Item = (u32, u8)>, documents: usize, rows: &mut Vec<u8>) {
-    let start = rows.len();
-    rows.resize(start + documents.next_multiple_of(BLOCK), 0);
-    for (document, impact) in impacts {
-        rows[start + document as usize] = impact;
-    }
+    dictionary
 }
 
 /// The documents that hold a term outside the body, and the fields that do.
@@ -86,7 +64,9 @@ fn pairs(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
         let weight = pair_weight(documents, holding.len());
         let impact = rounded(weight / weighed.greatest * 255.0);
         let postings = holding.iter().map(|document| (*document, impact));
-        dictionary.push(pair_key(*pair), |out| write_postings(postings, out));
+        dictionary.push(pair_key(*pair), |out| {
+            write_impacts(postings, documents, out)
+        });
     }
     dictionary
 }

@@ -5,7 +5,7 @@
 
 use super::parameters::{CHANCE, Field, LEAST_INFORMATION, SCORE_SHARE};
 use super::query::{Explanation, Query};
-use super::{FRACTION, RankTable, Scored, DAMAGED, cooccurrence, fixed};
+use super::{DAMAGED, FRACTION, RankTable, Scored, cooccurrence, fixed};
 use crate::error::Error;
 
 impl RankTable<'_> {
@@ -31,9 +31,7 @@ impl RankTable<'_> {
     pub fn cooccurring(&self, query: &Query) -> Result<Vec<(usize, usize)>, Error> {
         let mut found = Vec::new();
         for ((first, second), numbers) in query.known_pairs() {
-            if !found.contains(&(second, first))
-                && self.may_cooccur(numbers).ok_or(DAMAGED)?
-            {
+            if !found.contains(&(second, first)) && self.may_cooccur(numbers).ok_or(DAMAGED)? {
                 found.push((first, second));
             }
         }

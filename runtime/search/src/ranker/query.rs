@@ -3,7 +3,7 @@
 
 use super::parameters::{FIELDS, MAX_PARTS};
 use super::scoring::name_impact;
-use super::{RankTable, SHARES, DAMAGED, fixed, hash, information};
+use super::{DAMAGED, RankTable, SHARES, fixed, hash, information};
 use crate::error::Error;
 use crate::text::{Token, Tokenizer};
 
@@ -166,7 +166,7 @@ impl RankTable<'_> {
         for (place, term) in query.terms.iter().enumerate() {
             let Some(number) = term.number else { continue };
             let term = self.term(number)?;
-            let (impact, fields) = self.posting(&term, document)?;
+            let (impact, fields) = term.posting(document);
             if impact > 0 {
                 terms.push((place, impact, fields));
             }

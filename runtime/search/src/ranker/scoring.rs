@@ -8,9 +8,9 @@ use std::collections::BinaryHeap;
 use wide::{u8x16, u16x8};
 
 use super::parameters::NAME_SHARE;
-use super::postings::Postings;
+use super::postings::{BLOCK, Impacts};
 use super::query::Query;
-use super::{BLOCK, RankTable, TREE, DAMAGED};
+use super::{DAMAGED, RankTable, TREE};
 use crate::error::Error;
 
 /// What a 255th of a name adds to a sum, in 65,536ths of the sum.
@@ -102,8 +102,7 @@ impl RankTable<'_> {
         accumulators: &mut Accumulators,
     ) -> Result<Vec<Scored>, Error> {
         self.accumulate(query, accumulators).ok_or(DAMAGED)?;
-        self.top(named, limit, accept, accumulators)
-            .ok_or(DAMAGED)
+        self.top(named, limit, accept, accumulators).ok_or(DAMAGED)
     }
 
     fn accumulate(&self, query: &Query, into: &mut Accumulators) -> Option<()> {
@@ -114,9 +113,6 @@ impl RankTable<'_> {
         into.shares.resize(len, 0);
         for number in query.known_terms() {
             let term = self.term(number)?;
-            if let Some(row) = term.row {
-                add_row(&mut into.sums, self.row(row)?);
-            }
             add(&mut into.sums, term.impacts)?;
             for (document, share) in term.names {
                 let shares = into.shares.get_mut(document as usize)?;
@@ -170,19 +166,21 @@ impl RankTable<'_> {
 }
 
 /// Adds each impact to the sum of its document.
-fn add(sums: &mut [u16], impacts: Postings<'_>) -> Option<()> {
-    for (document, impact) in impacts {
-        let sum = sums.get_mut(document as usize)?;
-        *sum = sum.wrapping_add(impact.into());
+fn add(sums: &mut [u16], impacts: Impacts<'_>) -> Option<()> {
+    match impacts {
+        Impacts::List(postings) => {
+            for (document, impact) in postings {
+                let sum = sums.get_mut(document as usize)?;
+                *sum = sum.wrapping_add(impact.into());
+            }
+        }
+        Impacts::Row(row) => {
+            for (sums, impacts) in sums.as_chunks_mut().0.iter_mut().zip(row) {
+                change(sums, impacts, |sums, impacts| sums + impacts);
+            }
+        }
     }
     Some(())
-}
-
-/// Adds the impacts of a row.
-fn add_row(sums: &mut [u16], row: &[[u8; BLOCK]]) {
-    for (sums, impacts) in sums.as_chunks_mut().0.iter_mut().zip(row) {
-        change(sums, impacts, |sums, impacts| sums + impacts);
-    }
 }
 
 /// Makes scores of sums, and returns the greatest. A score that would pass 16

@@ -81,7 +81,8 @@ fn fast(
     limit: usize,
 ) -> Vec<(u32, u32)> {
     let documents = u32::try_from(documents).expect("few");
-    let table = RankTable::open(bytes.each_ref().map(Vec::as_slice), documents).expect("just written");
+    let table =
+        RankTable::open(bytes.each_ref().map(Vec::as_slice), documents).expect("just written");
     let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
     table.read(request, &mut asked).expect("intact");
     let best = table
@@ -95,7 +96,12 @@ fn fast(
 }
 
 /// How sure the tables are that a request means the document it scores best.
-fn confidence(bytes: &[Vec<u8>; COLUMNS], documents: &[Document], request: &str, named: &[u32]) -> f64 {
+fn confidence(
+    bytes: &[Vec<u8>; COLUMNS],
+    documents: &[Document],
+    request: &str,
+    named: &[u32],
+) -> f64 {
     let count = u32::try_from(documents.len()).expect("few");
     let table = RankTable::open(bytes.each_ref().map(Vec::as_slice), count).expect("just written");
     let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
@@ -112,7 +118,8 @@ fn confidence(bytes: &[Vec<u8>; COLUMNS], documents: &[Document], request: &str,
 /// Whether the filter takes two terms to be near each other, rightly or not.
 fn passes(bytes: &[Vec<u8>; COLUMNS], documents: usize, one: &str, other: &str) -> bool {
     let documents = u32::try_from(documents).expect("few");
-    let table = RankTable::open(bytes.each_ref().map(Vec::as_slice), documents).expect("just written");
+    let table =
+        RankTable::open(bytes.each_ref().map(Vec::as_slice), documents).expect("just written");
     let number = |term| table.terms.find(hash(term));
     let pair = number(one).zip(number(other));
     pair.is_some_and(|pair| table.may_cooccur(pair).expect("intact"))

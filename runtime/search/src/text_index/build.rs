@@ -6,10 +6,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::postings::{compact, put_gap};
+use super::postings::compact;
 use super::{COLUMNS, SEPARATOR};
 use crate::error::Error;
-use crate::table::{ends, fit};
+use crate::table::{ends, fit, write_varint};
 use crate::text::lower_into;
 
 /// What is searched of one skill. The parts stand on lines of their own.
@@ -117,13 +117,13 @@ fn read(documents: &[DocText<'_>]) -> Dictionary {
 fn note(dictionary: &mut Dictionary, word: &str, id: u32) {
     if let Some(found) = dictionary.get_mut(word) {
         if found.last != id {
-            put_gap(&mut found.gaps, id - found.last);
+            write_varint(id - found.last, &mut found.gaps);
             found.count += 1;
             found.last = id;
         }
     } else {
         let mut gaps = Vec::new();
-        put_gap(&mut gaps, id);
+        write_varint(id, &mut gaps);
         dictionary.insert(
             word.into(),
             Occurrences {

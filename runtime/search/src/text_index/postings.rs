@@ -1,20 +1,10 @@
 //! Lists of documents: how they are written, and sets to collect them in.
 //!
 //! A list is the gaps between ascending document ids, as varints: the first
-//! id, then each difference to the one before, seven bits a byte, low ones
-//! first. Where a bitmap of all documents is no longer than that, the list is
+//! id, then each difference to the one before. Where a bitmap of all documents is no longer than that, the list is
 //! the bitmap; so a list of a bitmap's length is one, and no flag is needed.
 
-/// Appends one gap.
-pub(super) fn put_gap(list: &mut Vec<u8>, gap: u32) {
-    let mut rest = gap;
-    while rest >= 0x80 {
-        // Truncation keeps the low seven bits and sets "more follow".
-        list.push(rest.to_le_bytes()[0] | 0x80);
-        rest >>= 7;
-    }
-    list.push(rest.to_le_bytes()[0]);
-}
+use crate::table::read_varint;
 
 /// The list in the form that is kept: the gaps, or a bitmap if that is shorter.
 pub(super) fn compact(gaps: &[u8], documents: u32) -> Vec<u8> {
@@ -22,7 +12,7 @@ pub(super) fn compact(gaps: &[u8], documents: u32) -> Vec<u8> {
         return gaps.to_vec();
     }
     let mut set = Documents::none(documents);
-    set.add_gaps(gaps).expect("gaps were put by put_gap");
+    set.add_gaps(gaps).expect("gaps were put by write_varint");
     let mut bitmap: Vec<u8> = set
         .bits
         .iter()
@@ -80,21 +70,14 @@ impl Documents {
         self.drop_beyond().then_some(())
     }
 
-    fn add_gaps(&mut self, gaps: &[u8]) -> Option<()> {
+    fn add_gaps(&mut self, mut gaps: &[u8]) -> Option<()> {
         let mut id = 0_u32;
-        let mut gap = 0_u32;
-        let mut shift = 0;
-        for byte in gaps {
-            gap |= u32::from(byte & 0x7f).checked_shl(shift)?;
-            shift += 7;
-            if byte & 0x80 == 0 {
-                id = id.checked_add(gap).filter(|id| *id < self.count)?;
-                self.bits[id as usize / 64] |= 1 << (id % 64);
-                (gap, shift) = (0, 0);
-            }
+        while !gaps.is_empty() {
+            let next = id.checked_add(read_varint(&mut gaps)?);
+            id = next.filter(|id| *id < self.count)?;
+            self.bits[id as usize / 64] |= 1 << (id % 64);
         }
-        // A list that ends inside a number was cut.
-        (shift == 0).then_some(())
+        Some(())
     }
 
     /// Clears the bits after the last document; whether there were none.
@@ -147,12 +130,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::table::write_varint;
 
     fn gaps(ids: impl IntoIterator<Item = u32>) -> Vec<u8> {
         let mut list = Vec::new();
         let mut before = 0;
         for id in ids {
-            put_gap(&mut list, id - before);
+            write_varint(id - before, &mut list);
             before = id;
         }
         list
