@@ -2,15 +2,21 @@
 //! index: every row it reads lies on a page that agrees with its checksum, and
 //! every reference is looked up, never trusted.
 
+use std::sync::OnceLock;
+
 use rkyv::rancor;
 use rkyv::vec::ArchivedVec;
+use skillbundle_search::keywords::KeywordIndex;
+use skillbundle_search::ranker::RankTable;
+use skillbundle_search::text::fold;
+use skillbundle_search::text_index::TextIndex;
 
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::model::Scope;
-use crate::names::{addressed, fold, probe};
+use crate::names::{addressed, probe};
 use crate::schema::{ArchivedIndex, ArchivedRows, ArchivedStr, flag};
-use crate::settings::{Profile, Settings};
+use crate::settings::Settings;
 use crate::skill::Skill;
 
 /// A view of one bundle's index. Copy it freely.
@@ -75,11 +81,6 @@ impl<'a> Catalog<'a> {
             ambiguity_threshold: row.ambiguity_threshold.to_native(),
             min_confidence: Some(row.min_confidence.to_native()).filter(|least| *least >= 0.0),
             min_margin: row.min_margin.to_native(),
-            profile: if flags & flag::CALIBRATED == 0 {
-                Profile::Spec
-            } else {
-                Profile::Calibrated
-            },
             refresh_enabled: flags & flag::REFRESH != 0,
             refresh_interval_minutes: row.refresh_interval_minutes.to_native(),
             scripts_enabled: flags & flag::SCRIPTS != 0,
@@ -214,12 +215,7 @@ impl<'a> Catalog<'a> {
             text.start.to_native() as usize,
             text.len.to_native() as usize,
         );
-        let bytes = start
-            .checked_add(len)
-            .and_then(|end| self.index.heap.get(start..end));
-        let bytes = bytes.ok_or(corrupt("a text points behind the string heap"))?;
-        self.check(bytes.as_ptr().addr(), len)?;
-        std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not UTF-8"))
+        self.part(&self.index.heap, start..start.saturating_add(len))
     }
 
     pub(crate) fn strings(&self, rows: &ArchivedRows) -> Result<Vec<&'a str>, Error> {
@@ -227,6 +223,51 @@ impl<'a> Catalog<'a> {
             .iter()
             .map(|text| self.text(text))
             .collect()
+    }
+
+    /// Which skills declare which keywords.
+    pub(crate) fn keyword_index(&self) -> Result<KeywordIndex<'a>, Error> {
+        let columns = self.columns(&self.index.keywords, &self.bundle.keywords_intact)?;
+        Ok(KeywordIndex::open(columns)?)
+    }
+
+    /// Which skills hold which words.
+    pub(crate) fn text_index(&self) -> Result<TextIndex<'a>, Error> {
+        let columns = self.columns(&self.index.text_index, &self.bundle.text_index_intact)?;
+        Ok(TextIndex::open(columns, self.count())?)
+    }
+
+    /// The postings of the ranker.
+    pub(crate) fn rank_table(&self) -> Result<RankTable<'a>, Error> {
+        let columns = self.columns(&self.index.ranks, &self.bundle.ranks_intact)?;
+        Ok(RankTable::open(columns, self.count())?)
+    }
+
+    /// Columns, whose pages are all checked at their first use: a query reads
+    /// everywhere in them.
+    fn columns<const N: usize>(
+        &self,
+        columns: &'a [ArchivedVec<u8>; N],
+        intact: &OnceLock<bool>,
+    ) -> Result<[&'a [u8]; N], Error> {
+        let check = |column: &ArchivedVec<u8>| self.check(column.as_ptr().addr(), column.len());
+        if *intact.get_or_init(|| columns.iter().try_for_each(check).is_ok()) {
+            Ok(columns.each_ref().map(ArchivedVec::as_slice))
+        } else {
+            Err(corrupt("a search index does not match its checksums"))
+        }
+    }
+
+    /// Part of a column of text.
+    pub(crate) fn part(
+        &self,
+        column: &'a ArchivedVec<u8>,
+        range: std::ops::Range<usize>,
+    ) -> Result<&'a str, Error> {
+        let bytes = column.get(range);
+        let bytes = bytes.ok_or(corrupt("a text points outside its column"))?;
+        self.check(bytes.as_ptr().addr(), bytes.len())?;
+        std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not UTF-8"))
     }
 
     /// Checks the pages under an address that rkyv has placed inside the index.

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
 use crate::header::{ALIGN, Header, Section, narrow};
-use crate::pages::Pages;
+use crate::page_sums::Pages;
 
 mod ownership;
 mod publish;
@@ -41,15 +41,11 @@ pub struct Bundle {
     index: Range<usize>,
     sums: Range<usize>,
     pages: Pages,
-    /// `PUBLISHED` and its page table, likewise.
-    published: Range<usize>,
-    published_pages: Pages,
-    /// Whether `KEYWORDS`, `WORDS` and `RANKS` agree with their checksums, once asked.
-    keywords_agree: OnceLock<bool>,
-    words_agree: OnceLock<bool>,
-    ranks_agree: OnceLock<bool>,
-    /// Likewise the page table of `PUBLISHED`.
-    sums_agree: OnceLock<bool>,
+    /// Whether the columns of the search indexes agree with their page sums,
+    /// once they were used.
+    pub(crate) keywords_intact: OnceLock<bool>,
+    pub(crate) text_index_intact: OnceLock<bool>,
+    pub(crate) ranks_intact: OnceLock<bool>,
 }
 
 /// Where a section of a bundle lies, for people who look inside.
@@ -100,9 +96,7 @@ impl Bundle {
             place(&header, Section::Pages)?,
             place(&header, Section::Index)?,
         );
-        let published = place(&header, Section::Published)?;
         let pages = Pages::new(sums.len(), index.len())?;
-        let published_pages = Pages::new(place(&header, Section::Sums)?.len(), published.len())?;
         if !header.names(Section::Pages, xxh3_128(&tables[sums.clone()])) {
             return Err(corrupt("the page table does not agree with its checksum"));
         }
@@ -112,12 +106,9 @@ impl Bundle {
             index,
             sums,
             pages,
-            published,
-            published_pages,
-            keywords_agree: OnceLock::new(),
-            words_agree: OnceLock::new(),
-            ranks_agree: OnceLock::new(),
-            sums_agree: OnceLock::new(),
+            keywords_intact: OnceLock::new(),
+            text_index_intact: OnceLock::new(),
+            ranks_intact: OnceLock::new(),
         })
     }
 
@@ -175,55 +166,6 @@ impl Bundle {
             start,
             len,
         )
-    }
-
-    /// The keyword tables, checked whole at their first use.
-    pub(crate) fn keyword_section(&self) -> Result<&[u8], Error> {
-        const DAMAGED: Error = corrupt("the keyword tables do not agree with their checksum");
-        self.table(Section::Keywords, &self.keywords_agree, DAMAGED)
-    }
-
-    /// The word tables, checked whole at their first use.
-    pub(crate) fn word_section(&self) -> Result<&[u8], Error> {
-        const DAMAGED: Error = corrupt("the word tables do not agree with their checksum");
-        self.table(Section::Words, &self.words_agree, DAMAGED)
-    }
-
-    /// The ranker's tables, checked whole at their first use.
-    pub(crate) fn rank_section(&self) -> Result<&[u8], Error> {
-        const DAMAGED: Error = corrupt("the rank tables do not agree with their checksum");
-        self.table(Section::Ranks, &self.ranks_agree, DAMAGED)
-    }
-
-    /// A part of `PUBLISHED`, whose pages are checked when first touched, after
-    /// the table of their checksums.
-    pub(crate) fn published(&self, part: Range<usize>) -> Result<&[u8], Error> {
-        const DAMAGED: Error =
-            corrupt("the page table of the published skills does not agree with its checksum");
-        let sums = self.table(Section::Sums, &self.sums_agree, DAMAGED)?;
-        let section = &self.storage.tables()[self.published.clone()];
-        let bytes = section
-            .get(part.clone())
-            .ok_or(corrupt("a published skill points outside its section"))?;
-        self.published_pages
-            .check(sums, section, part.start, part.len())?;
-        Ok(bytes)
-    }
-
-    /// The length of `PUBLISHED`.
-    pub(crate) fn published_len(&self) -> usize {
-        self.published.len()
-    }
-
-    fn table(
-        &self,
-        section: Section,
-        agrees: &OnceLock<bool>,
-        damaged: Error,
-    ) -> Result<&[u8], Error> {
-        let bytes = &self.storage.tables()[place(&self.header, section)?];
-        let agrees = *agrees.get_or_init(|| self.header.names(section, xxh3_128(bytes)));
-        if agrees { Ok(bytes) } else { Err(damaged) }
     }
 
     /// Bytes of a section, not checked.

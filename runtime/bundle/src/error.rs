@@ -72,6 +72,15 @@ pub enum Error {
     },
 }
 
+impl From<skillbundle_search::Error> for Error {
+    fn from(error: skillbundle_search::Error) -> Self {
+        match error {
+            skillbundle_search::Error::Corrupt(what) => corrupt(what),
+            error => Self::Invalid(error.to_string()),
+        }
+    }
+}
+
 /// Shorthand for the most frequent fault.
 pub(crate) const fn corrupt(what: &'static str) -> Error {
     Error::Corrupt { what }

@@ -8,8 +8,8 @@
 //!  12  must-understand  u32, feature bits
 //!  16  schema           u64, fingerprint of the table layout
 //!  24  file length      u64, exact
-//!  32  content address  SHA-256 over versions, schema, INDEX, KEYWORDS, WORDS, RANKS, PUBLISHED;
-//!                       INDEX holds the SHA-256 of every body and file
+//!  32  content address  SHA-256 over version, schema and INDEX, which holds the SHA-256
+//!                       of every body and file
 //!  64  section count    u32, then u32 zero
 //!  72  sections         40 bytes each: kind u32, zero u32, offset u64,
 //!                       length u64, xxh3-128 of the section
@@ -32,7 +32,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89SKB\r\n\x1a\n";
 /// The format this program writes and the only one it reads. A bundle is a
 /// cache of its sources, so a mismatch asks for a new compile, never for a
 /// migration.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// Must-understand bits that this program knows; none are defined yet.
 const KNOWN_BITS: u32 = 0;
@@ -55,51 +55,31 @@ pub(crate) enum Section {
     Pages = 1,
     /// The rkyv root with the flat tables.
     Index = 2,
-    /// Keyword tables for spec 3's matching.
-    Keywords = 3,
-    /// Word tables for spec 4's search.
-    Words = 4,
-    /// Postings for the ranker.
-    Ranks = 5,
-    /// xxh3-64 of every page of `PUBLISHED`.
-    Sums = 6,
-    /// What the skills extension of the protocol serves.
-    Published = 7,
     /// The Markdown files, raw.
-    Body = 8,
+    Body = 3,
     /// The other files, raw or zstd.
-    Files = 9,
+    Files = 4,
 }
 
 impl Section {
     /// Every section, in the order in which they are written: what is read at
     /// each start comes first.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 4] = [
         Self::Pages,
         Self::Index,
-        Self::Keywords,
-        Self::Words,
-        Self::Ranks,
-        Self::Sums,
-        Self::Published,
         Self::Body,
         Self::Files,
     ];
 
     /// How many of them, from the first, are tables and must be in memory. The
     /// others may stay in their file.
-    const TABLES: usize = 7;
+    const TABLES: usize = 2;
 
     /// The name shown by `inspect`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Pages => "PAGES",
             Self::Index => "INDEX",
-            Self::Keywords => "KEYWORDS",
-            Self::Words => "WORDS",
-            Self::Ranks => "RANKS",
-            Self::Sums => "SUMS",
-            Self::Published => "PUBLISHED",
             Self::Body => "BODY",
             Self::Files => "FILES",
         }
@@ -168,7 +148,7 @@ impl Header {
 
     /// The length of the head and all tables: what must be in memory.
     pub(crate) fn tables_end(&self) -> u64 {
-        self.range(Section::Published).end
+        self.range(Section::Index).end
     }
 
     /// Whether this is the xxh3-128 of a section.

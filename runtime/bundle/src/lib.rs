@@ -11,29 +11,23 @@ mod settings;
 
 mod container;
 mod header;
-mod pages;
+mod page_sums;
 mod schema;
 
 mod blobs;
-mod declared;
-mod flat;
-mod keywords;
+mod frontmatter_terms;
 mod merge;
 mod mime;
 mod names;
-mod ranker;
-mod roster;
-mod text;
-mod words;
 mod write;
 
 mod catalog;
+mod catalogue;
 mod content;
-mod excerpt;
+mod extension;
 mod file;
-mod find;
-mod published;
 mod route;
+mod search;
 mod skill;
 mod verify;
 
@@ -45,19 +39,19 @@ pub use catalog::{Catalog, Root};
 pub use container::{Bundle, SectionInfo, publish};
 pub use error::Error;
 pub use file::{Arg, File};
-pub use find::{Hit, Hits, Match, Matched, Score, Search};
-pub use keywords::Decision;
+pub use search::{Hit, Hits, Match, Matched, Score, Search};
+pub use skillbundle_search::keywords::Decision;
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 pub use names::branch;
-pub use published::{
+pub use extension::{
     Child, LeftOut, Page, Publication, Published, PublishedSkill, Resource, lawful_name,
     publications,
 };
-pub use roster::{ROSTER_BYTES, Roster};
+pub use catalogue::{CATALOGUE_BYTES, Catalogue};
 pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
-pub use settings::{Profile, Settings};
+pub use settings::Settings;
 pub use skill::Skill;
 pub use verify::Verified;
 pub use write::write;

@@ -1,16 +1,7 @@
-//! Names and paths as keys: how they are folded, which branch a path lies in,
-//! and the open-addressing tables that find them. Used when writing and when
+//! Names and paths as keys: which branch a path lies in, and the open-addressing tables that find them. Used when writing and when
 //! asking, so both agree.
 
 use xxhash_rust::xxh3::xxh3_64;
-
-/// The form in which names are compared: trimmed, Unicode lower case.
-///
-/// Lower-casing goes character by character, so that the result does not
-/// depend on what stands beside a letter (final sigma).
-pub(crate) fn fold(name: &str) -> String {
-    name.trim().chars().flat_map(char::to_lowercase).collect()
-}
 
 /// Before a path, it means that path and nothing else.
 pub(crate) const ADDRESS: &str = "skill://";

@@ -1,6 +1,6 @@
 //! Which skill a request means. Skills of the tree dialect are ranked by their
 //! declared keywords, as spec 3 says; those of the folder dialect by
-//! [`crate::ranker`]. Here each ranker's scores become a decision, and where a
+//! [`skillbundle_search::ranker`]. Here each ranker's scores become a decision, and where a
 //! bundle holds both dialects, the two decisions become one.
 //!
 //! The rule for both: each ranker decides about its own skills. If one finds
@@ -14,17 +14,18 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 
 use serde_json::{Value, json};
+use skillbundle_search::keywords::{Decision, decide};
+use skillbundle_search::ranker::{
+    Accumulators, Explanation, NAME, Query, RankTable, Scored, field_names, min_confidence,
+};
+use skillbundle_search::text::explicit_names;
 
 use crate::catalog::Catalog;
-use crate::declared::held_keywords;
+use crate::frontmatter_terms::held_keywords;
 use crate::error::Error;
-use crate::find::{Match, Rated};
-use crate::keywords::{Decision, decide};
-use crate::ranker::parameters::{CONFIDENCE_GROWTH, MIN_CONFIDENCE, NAME};
-use crate::ranker::{Asked, RankTable, Reasons, Scored, Scratch, field_names};
+use crate::search::{Match, Rated};
 use crate::settings::Settings;
 use crate::skill::Skill;
-use crate::text::mentions::mentions;
 
 /// The answer to a request, and why.
 #[derive(Debug, Clone)]
@@ -173,7 +174,7 @@ pub(crate) struct Related {
 
 thread_local! {
     /// Asking again allocates nothing.
-    static BUFFERS: RefCell<(Scratch, Asked)> = RefCell::default();
+    static BUFFERS: RefCell<(Accumulators, Query)> = RefCell::default();
 }
 
 impl<'a> Catalog<'a> {
@@ -181,7 +182,7 @@ impl<'a> Catalog<'a> {
     /// never fewer than the decision is about, and at most `limit` weak ones.
     pub fn route(&self, request: &str, limit: usize) -> Result<Route<'a>, Error> {
         BUFFERS.with_borrow_mut(|(scratch, asked)| {
-            let router = Router::new(*self, request, scratch, asked)?;
+            let router = Router::new(*self, request, asked)?;
             router.route(request, limit, scratch)
         })
     }
@@ -190,8 +191,8 @@ impl<'a> Catalog<'a> {
     /// however unsure it is, best first, at most `limit`, with their scores.
     pub fn best(&self, request: &str, limit: usize) -> Result<Vec<(u32, f64)>, Error> {
         BUFFERS.with_borrow_mut(|(scratch, asked)| {
-            let table = RankTable::open(self.bundle.rank_section()?, self.count())?;
-            table.ask(request, scratch, asked)?;
+            let table = self.rank_table()?;
+            table.read(request, asked)?;
             let named = self.named(request)?;
             let best = table.best(asked, &named, limit, |_| true, scratch)?;
             let weighed = |scored: &Scored| (scored.document, table.weight(scored.score));
@@ -216,7 +217,7 @@ impl<'a> Catalog<'a> {
             })
         };
         BUFFERS.with_borrow_mut(|(scratch, asked)| {
-            let router = Router::new(*self, request, scratch, asked)?;
+            let router = Router::new(*self, request, asked)?;
             // All of them, since they are counted.
             let (named, all) = (&router.named, self.len());
             let best = router
@@ -234,7 +235,7 @@ impl<'a> Catalog<'a> {
     /// The skills that the request names outright, each once.
     fn named(&self, request: &str) -> Result<Vec<u32>, Error> {
         let (mut named, mut failed) = (Vec::new(), None);
-        mentions(request, |name| match self.by_name(name) {
+        explicit_names(request, |name| match self.by_name(name) {
             Ok(Some(skill)) if !named.contains(&skill.id) => named.push(skill.id),
             Ok(_) => {}
             Err(error) => failed = Some(error),
@@ -248,7 +249,7 @@ struct Router<'a, 's> {
     catalog: Catalog<'a>,
     table: RankTable<'a>,
     settings: Settings,
-    asked: &'s Asked,
+    asked: &'s Query,
     named: Vec<u32>,
 }
 
@@ -270,14 +271,9 @@ impl Found<'_> {
 }
 
 impl<'a, 's> Router<'a, 's> {
-    fn new(
-        catalog: Catalog<'a>,
-        request: &str,
-        scratch: &mut Scratch,
-        asked: &'s mut Asked,
-    ) -> Result<Self, Error> {
-        let table = RankTable::open(catalog.bundle.rank_section()?, catalog.count())?;
-        table.ask(request, scratch, asked)?;
+    fn new(catalog: Catalog<'a>, request: &str, asked: &'s mut Query) -> Result<Self, Error> {
+        let table = catalog.rank_table()?;
+        table.read(request, asked)?;
         Ok(Self {
             catalog,
             table,
@@ -291,7 +287,7 @@ impl<'a, 's> Router<'a, 's> {
         &self,
         request: &str,
         limit: usize,
-        scratch: &mut Scratch,
+        scratch: &mut Accumulators,
     ) -> Result<Route<'a>, Error> {
         let (keywords, weak) = self.by_keywords(request, limit)?;
         let limit = limit.max(self.max_candidates() + 1);
@@ -304,9 +300,9 @@ impl<'a, 's> Router<'a, 's> {
         )?;
         let reasons = best
             .iter()
-            .map(|it| self.table.reasons(self.asked, it.document));
-        let reasons: Vec<Reasons> = reasons.collect::<Result<_, _>>()?;
-        let near = self.table.near(self.asked)?;
+            .map(|it| self.table.explain(self.asked, it.document));
+        let reasons: Vec<Explanation> = reasons.collect::<Result<_, _>>()?;
+        let near = self.table.cooccurring(self.asked)?;
         let confidence = match (best.as_slice(), reasons.as_slice()) {
             ([best, ..], [reasons, ..]) => self.table.confidence(self.asked, best, reasons, &near),
             _ => 0.0,
@@ -341,10 +337,8 @@ impl<'a, 's> Router<'a, 's> {
     }
 
     fn min_confidence(&self) -> f64 {
-        self.settings.min_confidence.unwrap_or_else(|| {
-            let skills = f64::from(self.catalog.count().max(1));
-            MIN_CONFIDENCE + CONFIDENCE_GROWTH * libm::log(skills)
-        })
+        let set = self.settings.min_confidence;
+        set.unwrap_or_else(|| min_confidence(self.catalog.count()))
     }
 
     /// What spec 3's rule finds, and the best of what is too weak for it.
@@ -379,7 +373,7 @@ impl<'a, 's> Router<'a, 's> {
     fn by_terms(
         &self,
         best: &[Scored],
-        reasons: &[Reasons],
+        reasons: &[Explanation],
         confidence: f64,
         margin: f64,
     ) -> Result<Found<'a>, Error> {
@@ -392,8 +386,8 @@ impl<'a, 's> Router<'a, 's> {
         } else {
             Decision::Match
         };
-        let candidate = |(scored, reasons): (&Scored, &Reasons)| {
-            Ok(Candidate {
+        let candidate = |(scored, reasons): (&Scored, &Explanation)| {
+            Ok::<_, Error>(Candidate {
                 matched: Vec::new(),
                 ranker: NAME,
                 score: self.table.weight(scored.score),
@@ -470,7 +464,7 @@ impl<'a, 's> Router<'a, 's> {
 
     /// What `bm25f/1` scores a skill, whoever ranked it.
     fn common_score(&self, candidate: &Candidate<'_>) -> Result<u32, Error> {
-        Ok(self.table.reasons(self.asked, candidate.skill.id)?.score())
+        Ok(self.table.explain(self.asked, candidate.skill.id)?.score())
     }
 
     /// Who ranks the skills that there are.
@@ -483,7 +477,7 @@ impl<'a, 's> Router<'a, 's> {
     }
 
     fn related(&self, scored: &Scored) -> Result<Related, Error> {
-        let reasons = self.table.reasons(self.asked, scored.document)?;
+        let reasons = self.table.explain(self.asked, scored.document)?;
         let term = |&(place, impact, _): &(usize, u8, u8)| {
             (self.asked.term(place).to_owned(), u32::from(impact))
         };
@@ -495,7 +489,7 @@ impl<'a, 's> Router<'a, 's> {
     }
 
     /// What a skill has in common with the request.
-    fn why(&self, reasons: &Reasons) -> Why {
+    fn why(&self, reasons: &Explanation) -> Why {
         let weight = |impact: u32| self.table.weight(impact);
         let term = |place: usize| self.asked.term(place).to_owned();
         Why {

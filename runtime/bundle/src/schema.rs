@@ -2,6 +2,10 @@
 //! integers, nothing nested, so that checking the root costs the same for ten
 //! skills and for a hundred thousand. Archived types never leave this crate.
 
+use skillbundle_search::keywords::COLUMNS as KEYWORD_COLUMNS;
+use skillbundle_search::ranker::COLUMNS as RANK_COLUMNS;
+use skillbundle_search::text_index::COLUMNS as TEXT_INDEX_COLUMNS;
+
 /// "No such row" in a `u32` reference.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -124,11 +128,29 @@ schema! {
         flags: u32,
     }
 
+    /// A skill that the skills extension serves.
+    struct PublishedRow {
+        skill: u32,
+        /// Row of `resources`: its `SKILL.md`.
+        resource: u32,
+        /// Its entry in `skills/list`: a range of `entries`.
+        entry: Str,
+    }
+
+    /// A file that the skills extension serves.
+    struct ResourceRow {
+        uri: Str,
+        blob: u32,
+        /// Row of `published`: the innermost skill that has the file.
+        owner: u32,
+        flags: u32,
+    }
+
     struct Index {
         settings: SettingsRow,
         /// The list of skills for a model, and how many are in it.
-        roster: Str,
-        roster_shown: u32,
+        catalogue: Str,
+        catalogue_shown: u32,
         heap: Vec<u8>,
         strings: Vec<Str>,
         roots: Vec<RootRow>,
@@ -144,6 +166,20 @@ schema! {
         path_slots: Vec<u32>,
         /// Open addressing over folded names: 0 is free, else `names` row + 1.
         name_slots: Vec<u32>,
+        /// In listing order.
+        published: Vec<PublishedRow>,
+        /// Rows of `published`, sorted by name.
+        published_by_name: Vec<u32>,
+        /// Per skill: its row of `published`, or none.
+        published_by_skill: Vec<u32>,
+        /// Sorted by URI.
+        resources: Vec<ResourceRow>,
+        /// The entries of `skills/list` as JSON, with a comma between two.
+        entries: Vec<u8>,
+        /// The columns of the search indexes, which know their layout.
+        keywords: [Vec<u8>; KEYWORD_COLUMNS],
+        text_index: [Vec<u8>; TEXT_INDEX_COLUMNS],
+        ranks: [Vec<u8>; RANK_COLUMNS],
     }
 }
 
@@ -153,8 +189,6 @@ pub(crate) mod flag {
     pub(crate) const REFRESH: u32 = 1;
     /// Settings: scripts are not forbidden.
     pub(crate) const SCRIPTS: u32 = 1 << 1;
-    /// Settings: keywords are matched by stems.
-    pub(crate) const CALIBRATED: u32 = 1 << 2;
     /// Root: belongs to the user rather than to a project.
     pub(crate) const GLOBAL: u32 = 1;
     /// Skill: written in the tree dialect.
@@ -175,6 +209,8 @@ pub(crate) mod flag {
     pub(crate) const BINARY: u32 = 1 << 4;
     /// File: valid UTF-8 without NUL.
     pub(crate) const TEXT: u32 = 1 << 5;
+    /// Resource: valid UTF-8 without NUL.
+    pub(crate) const RESOURCE_TEXT: u32 = 1;
     /// Argument: a call without it is refused.
     pub(crate) const REQUIRED: u32 = 1;
     /// Blob: stored as one zstd frame.

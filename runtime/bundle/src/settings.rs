@@ -2,7 +2,7 @@
 //! It holds only what content may change (matching) or narrow (limits,
 //! scripts, refresh); runners and endpoints belong to the operator.
 
-use crate::ranker::parameters::MIN_MARGIN;
+use skillbundle_search::ranker::MIN_MARGIN;
 
 /// Settings compiled into a bundle. [`Default`] is spec 3 §11.2.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +13,6 @@ pub struct Settings {
     pub max_results: u32,
     /// Two best scores closer than this are ambiguous (0.0 to 1.0).
     pub ambiguity_threshold: f64,
-    /// How declared keywords are matched.
-    pub profile: Profile,
     /// Confidence below which the ranker of the folder dialect finds nothing;
     /// by the number of skills, unless set.
     pub min_confidence: Option<f64>,
@@ -37,30 +35,6 @@ pub struct Settings {
     pub asset_max_bytes: u64,
     /// Largest text file shown inline, in bytes.
     pub asset_inline_max_bytes: u64,
-}
-
-/// How the declared keywords of tree-dialect skills are matched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// As spec 3 §5.2 says: a token that contains a keyword or lies in one
-    /// matches it, and the score is the share of the keywords that matched.
-    Spec,
-    /// By the stems of whole words, and divided by the number of keywords or of
-    /// the request's terms, whichever is less.
-    Calibrated,
-}
-
-impl Profile {
-    /// Every profile.
-    pub const ALL: [Self; 2] = [Self::Spec, Self::Calibrated];
-
-    /// The word in `config.yaml`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Spec => "spec",
-            Self::Calibrated => "calibrated",
-        }
-    }
 }
 
 impl Settings {
@@ -88,7 +62,6 @@ impl Default for Settings {
             min_score: 0.2,
             max_results: 3,
             ambiguity_threshold: 0.1,
-            profile: Profile::Spec,
             min_confidence: None,
             min_margin: MIN_MARGIN,
             refresh_enabled: true,

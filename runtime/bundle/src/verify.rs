@@ -1,18 +1,12 @@
 //! Checks everything in a bundle at once: what reading checks piece by piece.
 
-use sha2::{Digest, Sha256};
-
 use crate::blobs;
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
-use crate::header::{Section, VERSION};
-use crate::keywords::{CalibratedTable, KeywordTable};
-use crate::ranker::RankTable;
-use crate::roster::ROSTER_BYTES;
-use crate::schema::FINGERPRINT;
-use crate::settings::Profile;
+use crate::header::Section;
+use crate::catalogue::CATALOGUE_BYTES;
 use crate::skill::Skill;
-use crate::words::WordTable;
+use crate::write::content_address;
 
 /// What a full check went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +32,7 @@ impl Bundle {
             }
         }
         self.check_index(0, self.index().len())?;
-        if self.content_address() != self.computed_address()? {
+        if self.content_address() != content_address(self.index()) {
             return Err(corrupt("the content address does not name this content"));
         }
         let contents = self.verify_contents()?;
@@ -49,26 +43,6 @@ impl Bundle {
             contents,
             bytes: self.byte_len(),
         })
-    }
-
-    /// See `write::content_address`.
-    fn computed_address(&self) -> Result<[u8; 32], Error> {
-        let mut hash = Sha256::new();
-        hash.update(VERSION.to_le_bytes());
-        hash.update(FINGERPRINT.to_le_bytes());
-        let sizes = self.sections();
-        for section in [
-            Section::Index,
-            Section::Keywords,
-            Section::Words,
-            Section::Ranks,
-            Section::Published,
-        ] {
-            hash.update((section as u32).to_le_bytes());
-            hash.update(sizes[section as usize - 1].len.to_le_bytes());
-            self.each_chunk(section, |chunk| hash.update(chunk))?;
-        }
-        Ok(hash.finalize().into())
     }
 
     fn verify_contents(&self) -> Result<usize, Error> {
@@ -86,9 +60,9 @@ impl Bundle {
 
     fn verify_references(&self) -> Result<(usize, usize), Error> {
         let catalog = self.catalog()?;
-        let settings = catalog.settings()?;
+        catalog.settings()?;
         catalog.roots()?;
-        catalog.roster(ROSTER_BYTES)?;
+        catalog.catalogue(CATALOGUE_BYTES)?;
         catalog.ranked().try_for_each(|skill| skill.map(|_| ()))?;
         catalog.published()?.verify()?;
         let mut files = 0;
@@ -108,13 +82,9 @@ impl Bundle {
                 return Err(corrupt("a skill is not found by its own path or name"));
             }
         }
-        let keywords = self.keyword_section()?;
-        match settings.profile {
-            Profile::Spec => KeywordTable::open(keywords).map(drop)?,
-            Profile::Calibrated => CalibratedTable::open(keywords).map(drop)?,
-        }
-        WordTable::open(self.word_section()?, catalog.count())?;
-        RankTable::open(self.rank_section()?, catalog.count())?;
+        catalog.keyword_index()?;
+        catalog.text_index()?;
+        catalog.rank_table()?;
         Ok((catalog.len(), files))
     }
 }
@@ -133,11 +103,6 @@ const fn disagreement(section: Section) -> &'static str {
     match section {
         Section::Pages => "section PAGES does not agree with its checksum",
         Section::Index => "section INDEX does not agree with its checksum",
-        Section::Keywords => "section KEYWORDS does not agree with its checksum",
-        Section::Ranks => "section RANKS does not agree with its checksum",
-        Section::Words => "section WORDS does not agree with its checksum",
-        Section::Sums => "section SUMS does not agree with its checksum",
-        Section::Published => "section PUBLISHED does not agree with its checksum",
         Section::Body => "section BODY does not agree with its checksum",
         Section::Files => "section FILES does not agree with its checksum",
     }

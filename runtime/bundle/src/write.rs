@@ -7,23 +7,27 @@ use std::collections::HashMap;
 
 use rkyv::rancor;
 use sha2::{Digest, Sha256};
+use skillbundle_search::ranker::{self, Document};
+use skillbundle_search::text::fold;
+use skillbundle_search::text_index::{self, DocText};
+use skillbundle_search::keywords;
 
 use crate::blobs::Blobs;
 use crate::content::chain;
-use crate::declared::Declared;
+use crate::frontmatter_terms::Declared;
 use crate::error::Error;
-use crate::header::{Section, VERSION, assemble};
+use crate::header::{VERSION, assemble};
 use crate::model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
-use crate::names::{ADDRESS, addressed, fold, one_line, slots};
-use crate::roster::{Line, ROSTER_BYTES, fill};
+use crate::names::{ADDRESS, addressed, one_line, slots};
+use crate::catalogue::{CATALOGUE_BYTES, Line, fill};
 use crate::schema::{
-    ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, RootRow, Rows, SettingsRow, SkillRow, Str,
+    ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, ResourceRow, RootRow, Rows, SettingsRow, SkillRow, Str,
     flag,
 };
-use crate::settings::{Profile, Settings};
-use crate::{keywords, mime, pages, published, ranker, words};
+use crate::settings::Settings;
+use crate::{extension, mime, page_sums};
 
 /// Writes `set` as a bundle.
 ///
@@ -36,41 +40,10 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     let index = rkyv::to_bytes::<rancor::Error>(&index)
         .map_err(|error| Error::Invalid(error.to_string()))?
         .to_vec();
-    // The folder dialect has a ranker of its own.
-    let keyword_lists: Vec<_> = set
-        .skills
-        .iter()
-        .map(|skill| match skill.dialect {
-            Dialect::Tree => skill.keywords.clone(),
-            Dialect::Folder => Vec::new(),
-        })
-        .collect();
-    let keywords = match set.settings.profile {
-        Profile::Spec => keywords::build(&keyword_lists)?,
-        Profile::Calibrated => keywords::build_calibrated(&keyword_lists)?,
-    };
-    let words = words::build(
-        &set.skills
-            .iter()
-            .map(document)
-            .collect::<Result<Vec<_>, _>>()?,
-    )?;
-    let ranks = ranker::build(
-        &set.skills
-            .iter()
-            .map(ranked)
-            .collect::<Result<Vec<_>, _>>()?,
-    )?;
-    let published = writer.published;
-    let address = content_address([&index, &keywords, &words, &ranks, &published]);
+    let address = content_address(&index);
     let sections = [
-        pages::sums(&index),
+        page_sums::of(&index),
         index,
-        keywords,
-        words,
-        ranks,
-        pages::sums(&published),
-        published,
         writer.blobs.body,
         writer.blobs.files,
     ];
@@ -78,28 +51,35 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
 }
 
 /// INDEX holds the SHA-256 of every body and file, so this names them too.
-fn content_address(sections: [&Vec<u8>; 5]) -> [u8; 32] {
+pub(crate) fn content_address(index: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(VERSION.to_le_bytes());
     hash.update(FINGERPRINT.to_le_bytes());
-    let tables = [
-        Section::Index,
-        Section::Keywords,
-        Section::Words,
-        Section::Ranks,
-        Section::Published,
-    ];
-    for (section, bytes) in tables.into_iter().zip(sections) {
-        hash.update((section as u32).to_le_bytes());
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    }
+    hash.update(index);
     hash.finalize().into()
 }
 
+/// The declared keywords of each skill; those of the folder dialect are found
+/// by the ranker.
+fn keyword_lists(set: &SkillSet) -> Vec<Vec<String>> {
+    let declared = |skill: &SkillEntry| match skill.dialect {
+        Dialect::Tree => skill.keywords.clone(),
+        Dialect::Folder => Vec::new(),
+    };
+    set.skills.iter().map(declared).collect()
+}
+
+/// What `of` makes of each skill.
+fn each<'a, T>(
+    set: &'a SkillSet,
+    of: impl Fn(&'a SkillEntry) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    set.skills.iter().map(of).collect()
+}
+
 /// The text that spec 4 searches.
-fn document(skill: &SkillEntry) -> Result<words::DocText<'_>, Error> {
-    Ok(words::DocText {
+fn document(skill: &SkillEntry) -> Result<DocText<'_>, Error> {
+    Ok(DocText {
         install_name: skill.path.rsplit('/').next().unwrap_or(&skill.path),
         name: &skill.name,
         description: &skill.description,
@@ -108,9 +88,9 @@ fn document(skill: &SkillEntry) -> Result<words::DocText<'_>, Error> {
 }
 
 /// The text that the ranker reads.
-fn ranked(skill: &SkillEntry) -> Result<ranker::Document, Error> {
+fn ranked(skill: &SkillEntry) -> Result<Document, Error> {
     let declared = Declared::of(skill);
-    Ok(ranker::Document {
+    Ok(Document {
         path: skill.path.clone(),
         name: skill.name.clone(),
         keywords: declared.keywords,
@@ -144,8 +124,7 @@ struct Writer {
     blobs: Blobs,
     /// The blobs of each skill: its Markdown file, then its files in the order
     /// of the set.
-    contents: Vec<published::Contents>,
-    published: Vec<u8>,
+    contents: Vec<extension::Contents>,
 }
 
 impl Writer {
@@ -167,12 +146,17 @@ impl Writer {
             .map(|row| self.name(row))
             .collect::<Result<_, _>>()?;
         let ranking = ranking(&set.skills);
-        let (roster, shown) = roster(set, &ranking, &owners)?;
-        self.published = published::build(set, &ranking, &self.contents, &mut self.blobs)?;
+        let (catalogue, shown) = catalogue(set, &ranking, &owners)?;
+        let published = extension::build(set, &ranking, &self.contents, &mut self.blobs)?;
+        let resources = published
+            .resources
+            .iter()
+            .map(|(uri, row)| self.resource(uri, row))
+            .collect::<Result<_, _>>()?;
         Ok(Index {
             settings,
-            roster: self.intern(&roster)?,
-            roster_shown: narrow(shown)?,
+            catalogue: self.intern(&catalogue)?,
+            catalogue_shown: narrow(shown)?,
             roots,
             skills,
             ranking,
@@ -185,6 +169,14 @@ impl Writer {
             files: std::mem::take(&mut self.files),
             args: std::mem::take(&mut self.args),
             blobs: std::mem::take(&mut self.blobs.rows),
+            published: published.skills,
+            published_by_name: published.by_name,
+            published_by_skill: published.by_skill,
+            resources,
+            entries: published.entries,
+            keywords: keywords::build(&keyword_lists(set))?,
+            text_index: text_index::build(&each(set, document)?)?,
+            ranks: ranker::build(&each(set, ranked)?)?,
         })
     }
 
@@ -201,8 +193,7 @@ impl Writer {
             refresh_interval_minutes: settings.refresh_interval_minutes,
             script_timeout_seconds: settings.script_timeout_seconds,
             flags: bit(settings.refresh_enabled, flag::REFRESH)
-                | bit(settings.scripts_enabled, flag::SCRIPTS)
-                | bit(settings.profile == Profile::Calibrated, flag::CALIBRATED),
+                | bit(settings.scripts_enabled, flag::SCRIPTS),
             script_extensions: self.string_list(&settings.script_extensions)?,
         })
     }
@@ -226,7 +217,7 @@ impl Writer {
         let chain = chain(set, id).ok_or_else(|| invalid("the parents do not end: the chain"))?;
         let source = self.blobs.add_body(&skill.source)?;
         let (files, blobs) = self.file_list(skill)?;
-        self.contents.push(published::Contents {
+        self.contents.push(extension::Contents {
             source,
             files: blobs,
         });
@@ -317,6 +308,15 @@ impl Writer {
             key: self.intern(key)?,
             skill: *skill,
             flags: *flags,
+        })
+    }
+
+    fn resource(&mut self, uri: &str, row: &extension::ResourceEntry) -> Result<ResourceRow, Error> {
+        Ok(ResourceRow {
+            uri: self.intern(uri)?,
+            blob: row.blob,
+            owner: narrow(row.owner)?,
+            flags: bit(row.is_text, flag::RESOURCE_TEXT),
         })
     }
 
@@ -415,9 +415,9 @@ fn ranking(skills: &[SkillEntry]) -> Vec<u32> {
     ranking.into_iter().map(|(id, _)| id).collect()
 }
 
-fn roster(set: &SkillSet, ranking: &[u32], owners: &Owners<'_>) -> Result<(String, usize), Error> {
+fn catalogue(set: &SkillSet, ranking: &[u32], owners: &Owners<'_>) -> Result<(String, usize), Error> {
     // No more than fit even by name alone need their summaries made.
-    let first = &ranking[..ranking.len().min(ROSTER_BYTES)];
+    let first = &ranking[..ranking.len().min(CATALOGUE_BYTES)];
     let mut shown = HashMap::new();
     for id in first {
         let skill = &set.skills[*id as usize];
@@ -435,7 +435,7 @@ fn roster(set: &SkillSet, ranking: &[u32], owners: &Owners<'_>) -> Result<(Strin
             scope,
         })
     };
-    fill(|| first.iter().map(line), ranking.len(), ROSTER_BYTES)
+    fill(|| first.iter().map(line), ranking.len(), CATALOGUE_BYTES)
 }
 
 fn check_paths(set: &SkillSet) -> Result<(), Error> {
@@ -458,7 +458,7 @@ fn append<T>(table: &mut Vec<T>, rows: Vec<T>) -> Result<Rows, Error> {
     Ok(range)
 }
 
-fn narrow(value: usize) -> Result<u32, Error> {
+pub(crate) fn narrow(value: usize) -> Result<u32, Error> {
     u32::try_from(value).map_err(|_| {
         Error::Invalid("the index would pass 4 GiB; split the skills into several bundles".into())
     })

@@ -1,0 +1,313 @@
+//! What the skills extension of the protocol (SEP-2640,
+//! `io.modelcontextprotocol/skills`) serves: `skills/list` as text that was
+//! written when compiling, and every file of every skill by its URI. Which
+//! skills that are, [`rule`] decides; `docs/extension.md` tells it to people.
+//!
+//! A server answers from here without hashing, sorting or escaping anything.
+//! URIs of requests are compared with those in the table, and never become
+//! paths.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::catalog::Catalog;
+use crate::error::{Error, corrupt};
+use crate::names::ADDRESS;
+use crate::schema::{ArchivedPublishedRow, ArchivedResourceRow, NONE};
+use crate::skill::Skill;
+
+mod build;
+mod generated;
+mod resource;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod uri;
+mod verify;
+
+pub(crate) use build::{Contents, ResourceEntry, build};
+pub use resource::{Child, Resource};
+pub use rule::{LeftOut, Publication, publications};
+pub use uri::lawful as lawful_name;
+
+use uri::{last_name, name_of};
+
+/// The published skills of a bundle. Copy it freely.
+#[derive(Clone, Copy)]
+pub struct Published<'a> {
+    catalog: Catalog<'a>,
+}
+
+/// A piece of `skills/list`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// Whole entries as JSON objects, a comma between them.
+    pub entries: &'a str,
+    /// How many they are.
+    pub count: usize,
+    /// Where the next page begins, if there is one.
+    pub next: Option<usize>,
+}
+
+/// A skill as the extension serves it.
+#[derive(Debug, Clone, Copy)]
+pub struct PublishedSkill<'a> {
+    /// Its number in the listing.
+    pub number: usize,
+    /// The URI of its `SKILL.md`.
+    pub uri: &'a str,
+    /// Its name in the extension: that of its frontmatter as served. Two
+    /// skills in different directories may have the same one.
+    pub name: &'a str,
+    /// The skill as the tools know it: description, priority, frontmatter as
+    /// written, files.
+    pub skill: Skill<'a>,
+}
+
+impl<'a> Catalog<'a> {
+    /// What the skills extension serves. Cheap; take one for each request.
+    pub fn published(&self) -> Result<Published<'a>, Error> {
+        if self.index.published_by_skill.len() != self.len() {
+            return Err(corrupt("the published skills do not match the skills"));
+        }
+        Ok(Published { catalog: *self })
+    }
+}
+
+impl<'a> Skill<'a> {
+    /// How the skills extension serves it; none where it is left out.
+    pub fn published(&self) -> Result<Option<PublishedSkill<'a>>, Error> {
+        self.catalog.published()?.of(self)
+    }
+}
+
+impl<'a> Published<'a> {
+    /// How many skills are listed.
+    pub fn len(&self) -> usize {
+        self.catalog.index.published.len()
+    }
+
+    /// Whether no skill is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The entries of `skills/list` from number `first` on: at most `most`,
+    /// and as many as fit `bytes`, but always one where there is one. None is
+    /// ever split.
+    pub fn page(&self, first: usize, most: usize, bytes: usize) -> Result<Page<'a>, Error> {
+        let total = self.len();
+        if first >= total {
+            return Ok(Page {
+                entries: "",
+                count: 0,
+                next: None,
+            });
+        }
+        let start = self.entry_range(first)?.start;
+        let last = total.min(first.saturating_add(most.max(1)));
+        let end = lower_bound(first + 1..last, |at| {
+            let end = self.entry_range(at)?.end;
+            Ok(end.saturating_sub(start) <= bytes)
+        })?;
+        let range = start..self.entry_range(end - 1)?.end;
+        Ok(Page {
+            entries: self.entries(range)?,
+            count: end - first,
+            next: (end < total).then_some(end),
+        })
+    }
+
+    /// The entry of the skill whose `SKILL.md` has this URI, as JSON.
+    pub fn entry(&self, uri: &str) -> Result<Option<&'a str>, Error> {
+        let Some(skill) = self.by_uri(uri)? else {
+            return Ok(None);
+        };
+        self.entries(self.entry_range(skill.number)?).map(Some)
+    }
+
+    /// The skills in the order of the listing.
+    pub fn skills(&self) -> impl Iterator<Item = Result<PublishedSkill<'a>, Error>> + use<'a> {
+        let published = *self;
+        (0..published.len()).map(move |number| published.skill(number))
+    }
+
+    /// The skill with this number: 0 to [`Self::len`], in the order of the listing.
+    pub fn skill(&self, number: usize) -> Result<PublishedSkill<'a>, Error> {
+        let row = self.row(number)?;
+        let uri = self.uri(row.resource.to_native() as usize)?;
+        Ok(PublishedSkill {
+            number,
+            uri,
+            name: name_of(uri),
+            skill: self.catalog.skill(row.skill.to_native())?,
+        })
+    }
+
+    /// The skill whose `SKILL.md` has this URI.
+    pub fn by_uri(&self, uri: &str) -> Result<Option<PublishedSkill<'a>>, Error> {
+        let Some(at) = self.find(uri)? else {
+            return Ok(None);
+        };
+        let owner = self.resource_row(at)?.owner.to_native() as usize;
+        if self.row(owner)?.resource.to_native() as usize == at {
+            self.skill(owner).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// A skill of the bundle as it is published.
+    fn of(&self, skill: &Skill<'_>) -> Result<Option<PublishedSkill<'a>>, Error> {
+        let rows = &self.catalog.index.published_by_skill;
+        match self.catalog.row(rows, skill.id as usize)?.to_native() {
+            NONE => Ok(None),
+            number => self.skill(number as usize).map(Some),
+        }
+    }
+
+    /// The file that is read under this URI.
+    pub fn resource(&self, uri: &str) -> Result<Option<Resource<'a>>, Error> {
+        self.find(uri)?.map(|at| self.resource_at(at)).transpose()
+    }
+
+    /// What lies directly in a directory, sorted by URI; none where there is
+    /// no such directory. One slash at the end is not minded.
+    pub fn directory(&self, uri: &str) -> Result<Option<Vec<Child<'a>>>, Error> {
+        let uri = uri.strip_suffix('/').unwrap_or(uri);
+        // `skill://` itself is above all skills.
+        if uri.len() <= ADDRESS.len() {
+            return Ok(None);
+        }
+        let inside = format!("{uri}/");
+        let mut at = self.first_from(&inside)?;
+        let mut children = Vec::new();
+        while at < self.resources() {
+            let found = self.uri(at)?;
+            let Some(rest) = found.strip_prefix(&inside) else {
+                break;
+            };
+            let Some(slash) = rest.find('/') else {
+                children.push(Child::File(self.resource_at(at)?));
+                at += 1;
+                continue;
+            };
+            let uri = &found[..inside.len() + slash];
+            let name = last_name(uri);
+            children.push(Child::Directory { uri, name });
+            // `0` comes after `/`: this is behind everything in the directory.
+            // A table that is not sorted must not keep us here for ever.
+            at = self.first_from(&format!("{uri}0"))?.max(at + 1);
+        }
+        children.sort_by(|a, b| a.uri().cmp(b.uri()));
+        Ok((!children.is_empty()).then_some(children))
+    }
+
+    /// The skills whose names begin like this, sorted by name; those of one
+    /// name in the order of the listing.
+    pub fn names_starting_with<'p>(
+        &self,
+        prefix: &'p str,
+    ) -> Result<impl Iterator<Item = Result<PublishedSkill<'a>, Error>> + use<'a, 'p>, Error> {
+        let published = *self;
+        let rows = &self.catalog.index.published_by_name;
+        let named = move |at| {
+            let number = published.catalog.row(rows, at)?.to_native();
+            published.skill(number as usize)
+        };
+        let first = lower_bound(0..self.len(), |at| Ok(named(at)?.name < prefix))?;
+        Ok((first..self.len())
+            .map(named)
+            .take_while(move |skill| starts(skill, |skill| skill.name, prefix)))
+    }
+
+    /// The URIs of files that begin like this, sorted.
+    pub fn uris_starting_with<'p>(
+        &self,
+        prefix: &'p str,
+    ) -> Result<impl Iterator<Item = Result<&'a str, Error>> + use<'a, 'p>, Error> {
+        let published = *self;
+        Ok((self.first_from(prefix)?..self.resources())
+            .map(move |at| published.uri(at))
+            .take_while(move |uri| starts(uri, |uri| *uri, prefix)))
+    }
+
+    fn resources(&self) -> usize {
+        self.catalog.index.resources.len()
+    }
+
+    fn row(&self, number: usize) -> Result<&'a ArchivedPublishedRow, Error> {
+        self.catalog.row(&self.catalog.index.published, number)
+    }
+
+    fn resource_row(&self, at: usize) -> Result<&'a ArchivedResourceRow, Error> {
+        self.catalog.row(&self.catalog.index.resources, at)
+    }
+
+    fn uri(&self, at: usize) -> Result<&'a str, Error> {
+        self.catalog.text(&self.resource_row(at)?.uri)
+    }
+
+    /// Where the entry of a skill is among the entries.
+    fn entry_range(&self, number: usize) -> Result<Range<usize>, Error> {
+        let entry = &self.row(number)?.entry;
+        let start = entry.start.to_native() as usize;
+        Ok(start..start.saturating_add(entry.len.to_native() as usize))
+    }
+
+    fn entries(&self, range: Range<usize>) -> Result<&'a str, Error> {
+        self.catalog.part(&self.catalog.index.entries, range)
+    }
+
+    /// The row of the first URI that is not before this text.
+    fn first_from(&self, text: &str) -> Result<usize, Error> {
+        lower_bound(0..self.resources(), |at| {
+            Ok(self.uri(at)?.cmp(text) == Ordering::Less)
+        })
+    }
+
+    fn find(&self, uri: &str) -> Result<Option<usize>, Error> {
+        let at = self.first_from(uri)?;
+        let found = at < self.resources() && self.uri(at)? == uri;
+        Ok(found.then_some(at))
+    }
+}
+
+impl<'a> PublishedSkill<'a> {
+    /// Its `SKILL.md`: size, digest, bytes.
+    pub fn resource(&self) -> Result<Resource<'a>, Error> {
+        let published = self.skill.catalog.published()?;
+        let row = published.row(self.number)?;
+        published.resource_at(row.resource.to_native() as usize)
+    }
+}
+
+impl std::fmt::Debug for Published<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Published({} skills)", self.len())
+    }
+}
+
+/// Whether it begins so; an error is let through to whoever asks.
+fn starts<T>(found: &Result<T, Error>, text: impl Fn(&T) -> &str, prefix: &str) -> bool {
+    found
+        .as_ref()
+        .map_or(true, |found| text(found).starts_with(prefix))
+}
+
+/// The first index of the range whose answer is no.
+fn lower_bound(
+    range: Range<usize>,
+    mut is_before: impl FnMut(usize) -> Result<bool, Error>,
+) -> Result<usize, Error> {
+    let Range { mut start, mut end } = range;
+    while start < end {
+        let middle = usize::midpoint(start, end);
+        if is_before(middle)? {
+            start = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    Ok(start)
+}

@@ -1,0 +1,237 @@
+//! Which skills the extension serves, and under which URIs: one pure function
+//! of the whole set. `docs/extension.md` tells the rule to people.
+//!
+//! A folder skill is published byte for byte, so it must be lawful as it is; a
+//! page of a tree is published as a generated file, so it gets what it lacks.
+//! In listing order, a skill gets its URI unless an earlier one has it, or has
+//! other files where this one's would lie.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::uri::{authority, is_lawful, lawful, push_segment};
+use crate::model::{Dialect, SkillEntry, SkillSet};
+
+mod allocate;
+
+use allocate::UriAllocator;
+
+/// What becomes of a skill in the extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Publication {
+    /// It is published.
+    Published {
+        /// The URI of its `SKILL.md`.
+        uri: String,
+        /// How many files its manifest lists, `SKILL.md` included.
+        files: usize,
+        /// How many bytes those have.
+        bytes: u64,
+        /// How many bytes its `SKILL.md` has.
+        skill_md_bytes: u64,
+    },
+    /// It is not; tools serve it all the same.
+    LeftOut(LeftOut),
+}
+
+/// Why a skill is not published. Other skills are meant by their index in the set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The frontmatter's `name` is no text, or breaks `^[a-z0-9]+(-[a-z0-9]+)*$`
+    /// or the 64 characters.
+    Name,
+    /// The frontmatter's `description` is no text, or blank.
+    Description,
+    /// A YAML reader does not read the frontmatter, or reads something else.
+    Mended,
+    /// The file does not begin with `---` but with a byte order mark.
+    ByteOrderMark,
+    /// This file, or a directory above the skill, can have no URI of its own.
+    File(String),
+    /// An earlier skill has the URI.
+    Taken(usize),
+    /// It would lie in, or around, an earlier skill that has other files there.
+    Overlaps(usize),
+}
+
+/// What the rule makes of each skill, in the order of the set.
+pub fn publications(set: &SkillSet) -> Vec<Publication> {
+    let outcome = |(skill, planned): (&SkillEntry, Result<Planned, LeftOut>)| match planned {
+        Ok(planned) => {
+            let size = |file: &PlannedFile| planned.bytes(set, skill, file).len() as u64;
+            Publication::Published {
+                files: planned.files.len(),
+                bytes: planned.files.iter().map(size).sum(),
+                skill_md_bytes: planned.skill_md(skill).len() as u64,
+                uri: planned.uri,
+            }
+        }
+        Err(reason) => Publication::LeftOut(reason),
+    };
+    set.skills.iter().zip(plan(set)).map(outcome).collect()
+}
+
+/// A skill as it will be published.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// Of its `SKILL.md`.
+    pub(crate) uri: String,
+    /// As JSON.
+    pub(crate) frontmatter: String,
+    /// The text of its `SKILL.md` where that is not the one on disk.
+    pub(crate) generated: Option<String>,
+    /// Every file, `SKILL.md` included, sorted by URI.
+    pub(crate) files: Vec<PlannedFile>,
+}
+
+/// A file of a published skill.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PlannedFile {
+    pub(crate) uri: String,
+    pub(crate) origin: Origin,
+}
+
+/// Where a published file's bytes come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It is the skill's own `SKILL.md`.
+    SkillMd,
+    /// A file of the set.
+    File {
+        /// The index of the skill that it belongs to.
+        skill: usize,
+        /// Its index among that skill's files.
+        at: usize,
+        /// Whether it can go out as text.
+        is_text: bool,
+    },
+}
+
+impl Planned {
+    fn skill_md<'a>(&'a self, skill: &'a SkillEntry) -> &'a [u8] {
+        self.generated
+            .as_ref()
+            .map_or(&skill.source, |text| text.as_bytes())
+    }
+
+    fn bytes<'a>(
+        &'a self,
+        set: &'a SkillSet,
+        skill: &'a SkillEntry,
+        file: &PlannedFile,
+    ) -> &'a [u8] {
+        match file.origin {
+            Origin::SkillMd => self.skill_md(skill),
+            Origin::File { skill, at, .. } => {
+                set.skills[skill].files[at].bytes.as_deref().unwrap_or(&[])
+            }
+        }
+    }
+}
+
+/// Decides about every skill, in the order of the set.
+pub(crate) fn plan(set: &SkillSet) -> Vec<Result<Planned, LeftOut>> {
+    let tops = tops(set);
+    let sites: Vec<_> = set.skills.iter().map(|skill| site(skill, &tops)).collect();
+    let mut allocator = UriAllocator::new(set, directories(sites.iter().flatten()));
+    for site in sites {
+        allocator.place(site);
+    }
+    allocator.decided()
+}
+
+/// Where a skill would like to lie.
+struct Site {
+    /// The directories above it as they stand in a URI, joined by `/`.
+    above: String,
+    name: String,
+}
+
+/// The names of roots that are themselves skills: their other skills lie in them.
+fn tops(set: &SkillSet) -> HashMap<u32, String> {
+    let mut tops = HashMap::new();
+    let is_top = |it: &&SkillEntry| it.dialect == Dialect::Folder && !it.file_path.contains('/');
+    for skill in set.skills.iter().filter(is_top) {
+        if let Ok(name) = folder_name(skill) {
+            tops.entry(skill.root).or_insert(name);
+        }
+    }
+    tops
+}
+
+fn site(skill: &SkillEntry, tops: &HashMap<u32, String>) -> Result<Site, LeftOut> {
+    let (place, name, top) = match skill.dialect {
+        Dialect::Folder => {
+            let directory = parent(&skill.file_path);
+            let top = tops.get(&skill.root).filter(|_| !directory.is_empty());
+            (directory, folder_name(skill)?, top)
+        }
+        Dialect::Tree => (skill.path.as_str(), tree_name(&skill.path), None),
+    };
+    let mut above = top.cloned().unwrap_or_default();
+    for segment in parent(place).split('/').filter(|_| place.contains('/')) {
+        if matches!(segment, "" | "." | "..") {
+            return Err(LeftOut::File(place.to_owned()));
+        }
+        if above.is_empty() {
+            above = authority(segment);
+        } else {
+            above.push('/');
+            push_segment(&mut above, segment);
+        }
+    }
+    Ok(Site { above, name })
+}
+
+/// The name that a folder skill declares, if the file is fit to be published.
+fn folder_name(skill: &SkillEntry) -> Result<String, LeftOut> {
+    if skill.text_start != 0 {
+        return Err(LeftOut::ByteOrderMark);
+    }
+    if skill.mended {
+        return Err(LeftOut::Mended);
+    }
+    let fields: Map<String, Value> =
+        serde_json::from_str(&skill.frontmatter_json).map_err(|_| LeftOut::Name)?;
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    let name = text("name").filter(|name| is_lawful(name));
+    let name = name.ok_or(LeftOut::Name)?;
+    text("description")
+        .filter(|text| !text.trim().is_empty())
+        .ok_or(LeftOut::Description)?;
+    Ok(name.to_owned())
+}
+
+/// A directory's page is called like the directory.
+fn tree_name(path: &str) -> String {
+    let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
+    lawful(match last {
+        "_index" if !above.is_empty() => above.rsplit('/').next().unwrap_or(above),
+        _ => last,
+    })
+}
+
+/// Every directory that some skill lies below.
+fn directories<'a>(sites: impl Iterator<Item = &'a Site>) -> HashSet<String> {
+    let mut directories = HashSet::new();
+    for site in sites {
+        let mut above = site.above.as_str();
+        while !above.is_empty() && directories.insert(above.to_owned()) {
+            above = parent(above);
+        }
+    }
+    directories
+}
+
+fn join(above: &str, name: &str) -> String {
+    if above.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{above}/{name}")
+    }
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(above, _)| above)
+}

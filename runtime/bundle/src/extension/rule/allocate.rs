@@ -1,0 +1,211 @@
+//! Gives skills their places one by one, so that no URI has two contents and
+//! every manifest is complete.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
+
+use super::super::generated::generate;
+use super::super::uri::{SKILL_MD, URI_LEN, address, file_uri, numbered};
+use super::{LeftOut, Origin, Planned, PlannedFile, Site, join, parent};
+use crate::content::chain;
+use crate::mime;
+use crate::model::{Dialect, SkillSet};
+
+/// Who lies where, as far as it is decided.
+pub(super) struct UriAllocator<'a> {
+    set: &'a SkillSet,
+    directories: HashSet<String>,
+    /// Skills by their path below `skill://`.
+    taken: BTreeMap<String, usize>,
+    planned: Vec<Result<Planned, LeftOut>>,
+}
+
+impl<'a> UriAllocator<'a> {
+    /// `directories` are those that some skill lies below, as they stand in a URI.
+    pub(super) fn new(set: &'a SkillSet, directories: HashSet<String>) -> Self {
+        Self {
+            set,
+            directories,
+            taken: BTreeMap::new(),
+            planned: Vec::with_capacity(set.skills.len()),
+        }
+    }
+
+    /// Decides about the next skill of the set.
+    pub(super) fn place(&mut self, site: Result<Site, LeftOut>) {
+        let id = self.planned.len();
+        let planned = site.and_then(|site| self.settle(id, &site));
+        self.planned.push(planned);
+    }
+
+    /// What was decided, in the order of the set.
+    pub(super) fn decided(self) -> Vec<Result<Planned, LeftOut>> {
+        self.planned
+    }
+
+    fn settle(&mut self, id: usize, site: &Site) -> Result<Planned, LeftOut> {
+        let skill = &self.set.skills[id];
+        let (path, planned) = match skill.dialect {
+            Dialect::Folder => {
+                let path = join(&site.above, &site.name);
+                if let Some(owner) = self.taken.get(&path) {
+                    return Err(LeftOut::Taken(*owner));
+                }
+                let planned = self.folder(id, &path)?;
+                (path, planned)
+            }
+            Dialect::Tree => {
+                if let Some(owner) = self.around(&site.above) {
+                    return Err(LeftOut::Overlaps(owner));
+                }
+                let (path, name) = self.free(site);
+                let planned = self.page(id, &path, &name)?;
+                (path, planned)
+            }
+        };
+        if let Some(other) = self.disagreeing(id, &path, &planned) {
+            return Err(LeftOut::Overlaps(other));
+        }
+        self.taken.insert(path, id);
+        Ok(planned)
+    }
+
+    fn folder(&self, id: usize, path: &str) -> Result<Planned, LeftOut> {
+        let skill = &self.set.skills[id];
+        let files = (0..skill.files.len()).map(|at| (skill.files[at].path.as_str(), (id, at)));
+        Ok(Planned {
+            uri: address(&join(path, SKILL_MD)),
+            frontmatter: skill.frontmatter_json.clone(),
+            generated: None,
+            files: self.manifest(path, files)?,
+        })
+    }
+
+    fn page(&self, id: usize, path: &str, name: &str) -> Result<Planned, LeftOut> {
+        let file = generate(self.set, id, name);
+        // The nearest file of a path wins, be it there or only declared.
+        let mut nearest = BTreeMap::new();
+        for link in chain(self.set, id).unwrap_or_default() {
+            let link = link as usize;
+            for (at, file) in self.set.skills[link].files.iter().enumerate() {
+                nearest.insert(file.path.as_str(), (link, at));
+            }
+        }
+        Ok(Planned {
+            uri: address(&join(path, SKILL_MD)),
+            frontmatter: file.frontmatter,
+            generated: Some(file.text),
+            files: self.manifest(path, nearest.into_iter())?,
+        })
+    }
+
+    /// The files that have bytes, each under a URI of its own, none of which
+    /// is also a directory.
+    fn manifest<'f>(
+        &self,
+        path: &str,
+        files: impl Iterator<Item = (&'f str, (usize, usize))>,
+    ) -> Result<Vec<PlannedFile>, LeftOut> {
+        let directory = address(path);
+        let own = join(&directory, SKILL_MD);
+        if own.len() > URI_LEN {
+            return Err(LeftOut::File(SKILL_MD.to_owned()));
+        }
+        let mut by_uri = BTreeMap::from([(own, Origin::SkillMd)]);
+        for (file, (skill, at)) in files {
+            let Some(bytes) = &self.set.skills[skill].files[at].bytes else {
+                continue;
+            };
+            let refused = || LeftOut::File(file.to_owned());
+            let uri = file_uri(&directory, &spelled(file)).ok_or_else(refused)?;
+            match by_uri.entry(uri) {
+                Entry::Vacant(place) if place.key().len() <= URI_LEN => {
+                    let is_text = mime::is_text(bytes);
+                    place.insert(Origin::File { skill, at, is_text });
+                }
+                _ => return Err(refused()),
+            }
+        }
+        let mut above = by_uri.keys().flat_map(|uri| {
+            let inside = uri.get(directory.len() + 1..).unwrap_or_default();
+            let start = uri.len() - inside.len();
+            inside
+                .match_indices('/')
+                .map(move |(at, _)| &uri[..start + at])
+        });
+        if let Some(both) = above.find(|it| by_uri.contains_key(*it)) {
+            return Err(LeftOut::File(both[directory.len() + 1..].to_owned()));
+        }
+        let file = |(uri, origin)| PlannedFile { uri, origin };
+        Ok(by_uri.into_iter().map(file).collect())
+    }
+
+    /// The path of a page: numbered where its own is another skill's, or a
+    /// directory with other skills in it.
+    fn free(&self, site: &Site) -> (String, String) {
+        let is_free =
+            |path: &String| !self.taken.contains_key(path) && !self.directories.contains(path);
+        let mut name = site.name.clone();
+        let mut path = join(&site.above, &name);
+        let mut number = 2;
+        while !is_free(&path) {
+            name = numbered(&site.name, number);
+            path = join(&site.above, &name);
+            number += 1;
+        }
+        (path, name)
+    }
+
+    /// The nearest skill whose directory this path is or lies in.
+    fn around(&self, path: &str) -> Option<usize> {
+        let mut path = path;
+        while !path.is_empty() {
+            if let Some(owner) = self.taken.get(path) {
+                return Some(*owner);
+            }
+            path = parent(path);
+        }
+        None
+    }
+
+    /// A skill around this one, or inside it, that has other files where both
+    /// have some: a manifest must be complete.
+    fn disagreeing<'p>(&'p self, id: usize, path: &str, planned: &'p Planned) -> Option<usize> {
+        let same = |outer: (usize, &'p Planned), inner: (usize, &'p Planned), at: &str| {
+            let directory = address(at) + "/";
+            let there = |file: &&PlannedFile| file.uri.starts_with(&directory);
+            let told = |(id, planned): (usize, &'p Planned), file: &'p PlannedFile| {
+                let skill = &self.set.skills[id];
+                (file.uri.as_str(), planned.bytes(self.set, skill, file))
+            };
+            let files = outer.1.files.iter().filter(there);
+            files.map(|file| told(outer, file)).eq(inner
+                .1
+                .files
+                .iter()
+                .map(|file| told(inner, file)))
+        };
+        let known = |other: usize| Some((other, self.planned.get(other)?.as_ref().ok()?));
+        let own = (id, planned);
+        let outer = self.around(parent(path)).and_then(known);
+        if let Some(outer) = outer.filter(|outer| !same(*outer, own, path)) {
+            return Some(outer.0);
+        }
+        let inside = path.to_owned() + "/";
+        self.taken
+            .range(inside.clone()..)
+            .take_while(|(at, _)| at.starts_with(&inside))
+            .find(|(at, inner)| known(**inner).is_some_and(|inner| !same(own, inner, at)))
+            .map(|(_, inner)| *inner)
+    }
+}
+
+/// Hosts look for `SKILL.md` in exactly this case.
+fn spelled(file: &str) -> String {
+    let (above, last) = file.rsplit_once('/').unwrap_or(("", file));
+    if last.eq_ignore_ascii_case(SKILL_MD) {
+        join(above, SKILL_MD)
+    } else {
+        file.to_owned()
+    }
+}

@@ -1,0 +1,304 @@
+//! Finding skills: spec 3's keyword matching and spec 4's search over the
+//! prepared tables, turned into skills, scores and excerpts. Where no skill
+//! holds every word of a search, the ranker says which come closest.
+
+use std::fmt;
+
+use serde_json::Value;
+use skillbundle_search::excerpt::{excerpt, passage};
+use skillbundle_search::keywords::{self, KeywordMatch};
+use skillbundle_search::text::{fold, tokenize};
+use skillbundle_search::text_index::query_words;
+
+use crate::catalog::Catalog;
+use crate::frontmatter_terms::has_tag;
+use crate::error::{Error, corrupt};
+use crate::model::Dialect;
+use crate::names::branch;
+use crate::route::{Related, rounded};
+use crate::settings::Settings;
+use crate::skill::Skill;
+
+/// A skill that matches a request by its declared keywords.
+#[derive(Debug, Clone)]
+pub struct Match<'a> {
+    /// The skill.
+    pub skill: Skill<'a>,
+    /// Matched keywords divided by declared keywords, plus a thousandth of the
+    /// priority.
+    pub score: f64,
+    /// The keywords that matched, in the author's order and case.
+    pub matched_keywords: Vec<&'a str>,
+}
+
+/// A skill with a matched keyword.
+pub(crate) struct Rated<'a> {
+    skill: Skill<'a>,
+    /// See [`Match::score`].
+    pub(crate) score: f64,
+    /// Whether the score reaches the content's `min_score`.
+    pub(crate) counts: bool,
+    found: KeywordMatch,
+}
+
+impl<'a> Rated<'a> {
+    /// With the matched keywords as their author wrote them.
+    pub(crate) fn told(self) -> Result<Match<'a>, Error> {
+        Ok(Match {
+            matched_keywords: declared(&self.skill, &self.found)?,
+            skill: self.skill,
+            score: self.score,
+        })
+    }
+}
+
+/// What to look for, and among which skills. Nothing but the query narrows
+/// unless it is told to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Search<'q> {
+    /// The words.
+    pub query: &'q str,
+    /// Only skills in this branch, as [`crate::branch`] understands it.
+    pub path: Option<&'q str>,
+    /// Only skills written like this.
+    pub dialect: Option<Dialect>,
+    /// Only skills with this tag or keyword in their frontmatter, at the top or
+    /// under `metadata`, compared as names are.
+    pub tag: Option<&'q str>,
+    /// How many of the hits to leave out, from the first on.
+    pub skip: usize,
+    /// How many to give after those.
+    pub limit: usize,
+}
+
+/// What a search found.
+#[derive(Debug, Clone)]
+pub struct Hits<'a> {
+    /// By which rule.
+    pub matched: Matched,
+    /// How many skills there are by that rule, given or not.
+    pub total: usize,
+    /// Those that were asked for.
+    pub hits: Vec<Hit<'a>>,
+}
+
+/// By which rule a search found something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matched {
+    /// Every hit holds every token (spec 4); they are in listing order.
+    All,
+    /// No skill does. These share a term with the query or are named in it;
+    /// they are in the order of `bm25f/1`, best first.
+    Ranked,
+    /// Nothing was found.
+    None,
+}
+
+impl Matched {
+    /// The word used on the wire: `all`, `ranked` or `none`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Ranked => "ranked",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A skill that a search found.
+#[derive(Debug, Clone)]
+pub struct Hit<'a> {
+    /// The skill.
+    pub skill: Skill<'a>,
+    /// How well it fits.
+    pub score: Score,
+    /// About 160 characters: around the first match, or of a ranked skill the
+    /// passage of its body with most of what it shares with the query, or the
+    /// description where the body has none of it.
+    pub excerpt: String,
+}
+
+/// How well a hit fits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Score {
+    /// The number of tokens that matched: all of them (spec 4).
+    Tokens(u32),
+    /// What `bm25f/1` gives it, in natural units of rarity.
+    Weight(f64),
+}
+
+impl Score {
+    /// As the tools and `--json` give it: a count, or a weight [`rounded`].
+    pub fn to_json(self) -> Value {
+        match self {
+            Self::Tokens(count) => count.into(),
+            Self::Weight(weight) => rounded(weight).into(),
+        }
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tokens(count) => count.fmt(f),
+            Self::Weight(weight) => write!(f, "{weight:.2}"),
+        }
+    }
+}
+
+/// The skills among which a search looks.
+struct Among<'q> {
+    branch: &'q str,
+    dialect: Option<Dialect>,
+    tag: String,
+}
+
+impl<'q> Among<'q> {
+    fn new(search: &Search<'q>) -> Self {
+        Self {
+            branch: search.path.map(branch).unwrap_or_default(),
+            dialect: search.dialect,
+            tag: search.tag.map(fold).unwrap_or_default(),
+        }
+    }
+
+    fn is_everything(&self) -> bool {
+        self.branch.is_empty() && self.dialect.is_none() && self.tag.is_empty()
+    }
+
+    fn holds(&self, skill: &Skill<'_>) -> Result<bool, Error> {
+        Ok(skill.lies_in(self.branch)
+            && self.dialect.is_none_or(|dialect| skill.dialect == dialect)
+            // The dearest last: it reads the frontmatter.
+            && (self.tag.is_empty() || has_tag(skill.frontmatter_json()?, &self.tag)))
+    }
+}
+
+impl<'a> Catalog<'a> {
+    /// Skills whose declared keywords match `context` (spec 3 §5), best first,
+    /// ties by path; those below the content's `min_score` are left out, and
+    /// priority alone never lets a skill in.
+    pub fn match_keywords(&self, context: &str) -> Result<Vec<Match<'a>>, Error> {
+        let rated = self.rate_keywords(context, &self.settings()?, false)?;
+        rated.into_iter().map(Rated::told).collect()
+    }
+
+    /// What [`Self::match_keywords`] finds before the matched keywords are
+    /// looked up; with `weak`, those below the least score too.
+    pub(crate) fn rate_keywords(
+        &self,
+        context: &str,
+        settings: &Settings,
+        weak: bool,
+    ) -> Result<Vec<Rated<'a>>, Error> {
+        let found = self.keyword_index()?.query(&tokenize(context))?;
+        let mut rated = Vec::new();
+        for found in found {
+            let skill = self.skill(found.skill)?;
+            let score = keywords::score(found.matched.len(), found.total, skill.priority);
+            let counts = keywords::passes(score, settings.min_score);
+            if counts || weak {
+                rated.push(Rated {
+                    skill,
+                    score,
+                    counts,
+                    found,
+                });
+            }
+        }
+        rated.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| a.skill.path.cmp(b.skill.path))
+        });
+        Ok(rated)
+    }
+
+    /// Skills whose install name, name, description and body together hold
+    /// every white-space-separated token of the query, whatever its case
+    /// (spec 4), in listing order. Where there is none, the skills that come
+    /// closest in the order of `bm25f/1`. A query without tokens finds nothing.
+    pub fn search(&self, search: &Search<'_>) -> Result<Hits<'a>, Error> {
+        let among = Among::new(search);
+        let tokens = query_words(search.query);
+        let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+        let found = self.holding(&tokens, &among)?;
+        if found.is_empty() {
+            return self.closest(search, &among);
+        }
+        let page = found.iter().skip(search.skip).take(search.limit);
+        Ok(Hits {
+            matched: Matched::All,
+            total: found.len(),
+            hits: page
+                .map(|id| self.hit(*id, &tokens))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The skills that hold all tokens, ascending.
+    fn holding(&self, tokens: &[&str], among: &Among<'_>) -> Result<Vec<u32>, Error> {
+        if tokens.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.text_index()?.documents_with_all(tokens)?;
+        if among.is_everything() {
+            return Ok(found);
+        }
+        let mut kept = Vec::new();
+        for id in found {
+            if among.holds(&self.skill(id)?)? {
+                kept.push(id);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn hit(&self, id: u32, tokens: &[&str]) -> Result<Hit<'a>, Error> {
+        let skill = self.skill(id)?;
+        let count = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
+        Ok(Hit {
+            skill,
+            score: Score::Tokens(count),
+            excerpt: excerpt(&skill.body()?, tokens),
+        })
+    }
+
+    fn closest(&self, search: &Search<'_>, among: &Among<'_>) -> Result<Hits<'a>, Error> {
+        let page = (search.skip, search.limit);
+        let (total, related) = self.related(search.query, page, |id| {
+            Ok(among.is_everything() || among.holds(&self.skill(id)?)?)
+        })?;
+        Ok(Hits {
+            matched: if total > 0 {
+                Matched::Ranked
+            } else {
+                Matched::None
+            },
+            total,
+            hits: related
+                .into_iter()
+                .map(|found| self.related_hit(&found))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn related_hit(&self, found: &Related) -> Result<Hit<'a>, Error> {
+        let skill = self.skill(found.id)?;
+        let told = passage(&skill.body()?, &found.terms)
+            .or_else(|| passage(skill.description, &found.terms));
+        Ok(Hit {
+            skill,
+            score: Score::Weight(found.score),
+            excerpt: told.unwrap_or_else(|| excerpt(skill.description, &[])),
+        })
+    }
+}
+
+/// The matched keywords as their author wrote them.
+fn declared<'a>(skill: &Skill<'a>, found: &KeywordMatch) -> Result<Vec<&'a str>, Error> {
+    const WHERE: Error = corrupt("a keyword points behind its skill's list");
+    let keywords = skill.keywords()?;
+    let word = |at: &u32| keywords.get(*at as usize).copied().ok_or(WHERE);
+    found.matched.iter().map(word).collect()
+}

@@ -1,0 +1,221 @@
+//! Scores all documents for a query, term at a time: posting lists are added up
+//! in accumulators, one per document, and a heap keeps the best. Buffers are
+//! the caller's, so that the next query allocates only its result.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use wide::{u8x16, u16x8};
+
+use super::parameters::NAME_SHARE;
+use super::postings::{BLOCK, Impacts};
+use super::query::Query;
+use super::{DAMAGED, RankTable, TREE};
+use crate::error::Error;
+
+/// What a 255th of a name adds to a sum, in 65,536ths of the sum.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a small positive constant"
+)]
+const NAME_FACTOR: u16 = (NAME_SHARE * 65_536.0 / 255.0) as u16;
+
+/// A document and its score, in impacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scored {
+    /// Its number.
+    pub document: u32,
+    /// Its score.
+    pub score: u32,
+    /// The request names it outright.
+    pub named: bool,
+}
+
+/// Buffers, per document in whole blocks. Sums wrap only if a table is damaged.
+#[derive(Debug, Default)]
+pub struct Accumulators {
+    /// Impacts of terms and neighbours, see [`super::parameters::MAX_PARTS`];
+    /// the scores in the end.
+    sums: Vec<u16>,
+    /// Shares of names. Those of one name add up to 255 at most.
+    shares: Vec<u8>,
+    /// Per block: its greatest score.
+    block_max: Vec<u16>,
+}
+
+/// The best documents so far. Of equal scores the first by path is better.
+struct TopK {
+    /// The worst is on top.
+    heap: BinaryHeap<(Reverse<u32>, u32, u32, bool)>,
+    limit: usize,
+}
+
+impl TopK {
+    fn new(limit: usize) -> Self {
+        Self {
+            heap: BinaryHeap::with_capacity(limit),
+            limit,
+        }
+    }
+
+    /// What a document must score to be among the best.
+    fn threshold(&self) -> u32 {
+        match self.heap.peek() {
+            Some((Reverse(worst), ..)) if self.heap.len() == self.limit => *worst,
+            _ => 1,
+        }
+    }
+
+    fn offer(&mut self, score: u32, order: u32, document: u32, named: bool) {
+        let offered = (Reverse(score), order, document, named);
+        if self.heap.len() < self.limit {
+            self.heap.push(offered);
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && offered < *worst
+        {
+            *worst = offered;
+        }
+    }
+
+    /// Best first.
+    fn finish(self) -> Vec<Scored> {
+        let sorted = self.heap.into_sorted_vec().into_iter();
+        let scored = |(Reverse(score), _, document, named)| Scored {
+            document,
+            score,
+            named,
+        };
+        sorted.map(scored).collect()
+    }
+}
+
+impl RankTable<'_> {
+    /// The best documents that are accepted, best first, at most `limit`.
+    /// `named` are those that the request names outright.
+    pub fn best(
+        &self,
+        query: &Query,
+        named: &[u32],
+        limit: usize,
+        accept: impl Fn(u32) -> bool,
+        accumulators: &mut Accumulators,
+    ) -> Result<Vec<Scored>, Error> {
+        self.accumulate(query, accumulators).ok_or(DAMAGED)?;
+        self.top(named, limit, accept, accumulators).ok_or(DAMAGED)
+    }
+
+    fn accumulate(&self, query: &Query, into: &mut Accumulators) -> Option<()> {
+        let len = self.len().next_multiple_of(BLOCK);
+        into.sums.clear();
+        into.sums.resize(len, 0);
+        into.shares.clear();
+        into.shares.resize(len, 0);
+        for number in query.known_terms() {
+            let term = self.term(number)?;
+            add(&mut into.sums, term.impacts)?;
+            for (document, share) in term.names {
+                let shares = into.shares.get_mut(document as usize)?;
+                *shares = shares.wrapping_add(share);
+            }
+        }
+        for (_, terms) in query.known_pairs() {
+            add(&mut into.sums, self.pair(terms)?)?;
+        }
+        let sums = into.sums.as_chunks_mut().0.iter_mut();
+        let scores = sums.zip(into.shares.as_chunks().0);
+        into.block_max.clear();
+        into.block_max
+            .extend(scores.map(|(sums, shares)| score(sums, shares)));
+        Some(())
+    }
+
+    fn top(
+        &self,
+        named: &[u32],
+        limit: usize,
+        accept: impl Fn(u32) -> bool,
+        scores: &Accumulators,
+    ) -> Option<Vec<Scored>> {
+        let mut top = TopK::new(limit.min(self.len()));
+        if top.limit == 0 {
+            return Some(Vec::new());
+        }
+        let order = |document: usize| Some(self.orders.get(document)? & !TREE);
+        let greatest = scores.block_max.iter().copied().max().unwrap_or(0).max(1);
+        for document in named.iter().filter(|document| accept(**document)) {
+            let at = *document as usize;
+            let score = u32::from(*scores.sums.get(at)?) + u32::from(greatest);
+            top.offer(score, order(at)?, *document, true);
+        }
+        let blocks = scores.sums.as_chunks::<BLOCK>().0.iter();
+        for (block, (sums, max)) in blocks.zip(&scores.block_max).enumerate() {
+            if u32::from(*max) < top.threshold() {
+                continue;
+            }
+            for (place, score) in sums.iter().enumerate() {
+                let (at, score) = (block * BLOCK + place, u32::from(*score));
+                let document = u32::try_from(at).ok()?;
+                if score >= top.threshold() && !named.contains(&document) && accept(document) {
+                    top.offer(score, order(at)?, document, false);
+                }
+            }
+        }
+        Some(top.finish())
+    }
+}
+
+/// Adds each impact to the sum of its document.
+fn add(sums: &mut [u16], impacts: Impacts<'_>) -> Option<()> {
+    match impacts {
+        Impacts::List(postings) => {
+            for (document, impact) in postings {
+                let sum = sums.get_mut(document as usize)?;
+                *sum = sum.wrapping_add(impact.into());
+            }
+        }
+        Impacts::Row(row) => {
+            for (sums, impacts) in sums.as_chunks_mut().0.iter_mut().zip(row) {
+                change(sums, impacts, |sums, impacts| sums + impacts);
+            }
+        }
+    }
+    Some(())
+}
+
+/// Makes scores of sums, and returns the greatest. A score that would pass 16
+/// bits is as good as the greatest there can be.
+fn score(sums: &mut [u16; BLOCK], shares: &[u8; BLOCK]) -> u16 {
+    let mut max = u16x8::ZERO;
+    change(sums, shares, |sums, shares| {
+        let names = sums.mul_keep_high(shares * u16x8::splat(NAME_FACTOR));
+        let scores = sums.saturating_add(names);
+        // The smallest x86-64 has no maximum of unsigned 16-bit numbers.
+        max = scores + max.saturating_sub(scores);
+        scores
+    });
+    max.to_array().into_iter().fold(0, u16::max)
+}
+
+/// Changes each sum by the byte of its document, eight at a time. Vectors are
+/// written out since the release profile, optimised for size when linking,
+/// makes none of loops.
+fn change(
+    sums: &mut [u16; BLOCK],
+    bytes: &[u8; BLOCK],
+    mut change: impl FnMut(u16x8, u16x8) -> u16x8,
+) {
+    let (eights, _) = sums.as_chunks_mut::<8>();
+    let (sixteens, _) = eights.as_chunks_mut();
+    for ([low, high], bytes) in sixteens.iter_mut().zip(bytes.as_chunks().0) {
+        let bytes = u8x16::from(*bytes);
+        *low = change(u16x8::from(*low), u16x8::from_u8x16_low(bytes)).to_array();
+        *high = change(u16x8::from(*high), u16x8::from_u8x16_high(bytes)).to_array();
+    }
+}
+
+/// What the name adds to a sum: [`NAME_SHARE`] of it for the whole name.
+pub(super) fn name_impact(sum: u16, share: u8) -> u16 {
+    let factor = u16::from(share).wrapping_mul(NAME_FACTOR);
+    ((u32::from(sum) * u32::from(factor)) >> 16) as u16
+}

@@ -1,0 +1,243 @@
+//! The formula at the head of `ranker.rs`, document by document with floating
+//! point up to the rounding.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::super::parameters::{
+    BACKGROUND_SKILLS, BODY_SHARE, CHANCE, FIELDS, Field, LEAST_INFORMATION, NAME_SHARE, PAIR,
+    SATURATION, SCORE_SHARE,
+};
+use super::super::{Document, FRACTION, count, fixed, share};
+use crate::text::clauses::{clauses, is_negative, quoted};
+use crate::text::{Token, Tokenizer};
+
+fn terms(text: &str) -> Vec<String> {
+    runs(text).concat()
+}
+
+/// The terms of a text between its breaks.
+fn runs(text: &str) -> Vec<Vec<String>> {
+    let mut runs = vec![Vec::new()];
+    Tokenizer::default().tokens(text, |token| match token {
+        Token::Term(term) => runs.last_mut().expect("never empty").push(term.to_owned()),
+        Token::Break => runs.push(Vec::new()),
+    });
+    runs
+}
+
+/// In the order of [`FIELDS`].
+const ALL: [Field; FIELDS.len()] = [
+    Field::Name,
+    Field::Keywords,
+    Field::Description,
+    Field::Quoted,
+    Field::Negative,
+    Field::Body,
+];
+
+fn field(document: &Document, field: Field) -> Vec<String> {
+    let described = |negative: bool| {
+        let clauses = clauses(&document.description).filter(|it| is_negative(it) == negative);
+        clauses.flat_map(terms).collect()
+    };
+    match field {
+        Field::Name => terms(&document.name),
+        Field::Keywords => document.keywords.iter().flat_map(|it| terms(it)).collect(),
+        Field::Description => described(false),
+        Field::Quoted => quoted(&document.description)
+            .into_iter()
+            .flat_map(terms)
+            .collect(),
+        Field::Negative => described(true),
+        Field::Body => terms(&document.body),
+    }
+}
+
+/// The formula, without tables.
+pub(super) struct Naive<'a> {
+    pub(super) documents: &'a [Document],
+    fields: Vec<[Vec<String>; FIELDS.len()]>,
+    /// The greatest weight there is.
+    greatest: f64,
+}
+
+impl<'a> Naive<'a> {
+    pub(super) fn new(documents: &'a [Document]) -> Self {
+        let read = |document| ALL.map(|it| field(document, it));
+        let mut naive = Self {
+            documents,
+            fields: documents.iter().map(read).collect(),
+            greatest: 0.0,
+        };
+        naive.greatest = naive.greatest();
+        naive
+    }
+
+    fn holds(&self, document: usize, fields: Range<usize>, term: &str) -> bool {
+        self.fields[document][fields]
+            .iter()
+            .any(|it| it.iter().any(|it| it == term))
+    }
+
+    fn information(&self, term: &str) -> f64 {
+        let all = self.documents.len();
+        let meta = (0..all).filter(|it| self.holds(*it, 0..5, term)).count();
+        let any = (0..all).filter(|it| self.holds(*it, 0..6, term)).count();
+        let holding = count(meta) + BODY_SHARE * (count(any) - count(meta));
+        let p = share(term);
+        let without = count(all) - holding + BACKGROUND_SKILLS * (1.0 - p) + 0.5;
+        libm::log(1.0 + without / (holding + BACKGROUND_SKILLS * p + 0.5))
+    }
+
+    fn weight(&self, document: usize, term: &str) -> f64 {
+        let mut frequency = 0.0;
+        for at in 0..FIELDS.len() {
+            let occurrences = self.fields[document][at]
+                .iter()
+                .filter(|it| *it == term)
+                .count();
+            if occurrences > 0 {
+                let total: usize = self.fields.iter().map(|it| it[at].len()).sum();
+                let average = count(total) / count(self.documents.len());
+                let ratio = count(self.fields[document][at].len()) / average;
+                let tempered = 1.0 - FIELDS[at].length + FIELDS[at].length * ratio;
+                frequency += FIELDS[at].weight * count(occurrences) / tempered;
+            }
+        }
+        self.information(term) * frequency * (SATURATION + 1.0) / (SATURATION + frequency)
+    }
+
+    fn greatest(&self) -> f64 {
+        let mut greatest = 0.0_f64;
+        for document in 0..self.documents.len() {
+            for term in self.fields[document].iter().flatten() {
+                greatest = greatest.max(self.weight(document, term));
+            }
+        }
+        greatest
+    }
+
+    /// What a term adds to a score, in impacts.
+    fn impact(&self, document: usize, term: &str) -> f64 {
+        let weight = self.weight(document, term);
+        let rounded = (weight / self.greatest * 255.0).round();
+        if weight > 0.0 {
+            rounded.clamp(1.0, 255.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// How sure it is that the request means its best document. `passes` tells
+    /// which terms the table takes to be near each other.
+    pub(super) fn confidence(
+        &self,
+        request: &str,
+        (best, score): (u32, u32),
+        passes: impl Fn(&str, &str) -> bool,
+    ) -> f64 {
+        let asked = terms(request);
+        let distinct: BTreeSet<&String> = asked.iter().collect();
+        let best = best as usize;
+        let described: f64 = distinct
+            .iter()
+            .filter(|term| self.holds(best, 0..5, term))
+            .map(|term| self.impact(best, term))
+            .sum();
+        let score = f64::from(score) + described;
+        let score = score * stored(self.greatest) / 255.0;
+        let pairs: BTreeSet<(&String, &String)> = asked
+            .windows(2)
+            .map(|it| ((&it[0]).min(&it[1]), (&it[0]).max(&it[1])))
+            .filter(|(one, other)| one != other)
+            .collect();
+        let near: f64 = pairs
+            .iter()
+            .filter(|(one, other)| self.near(one, other) || passes(one, other))
+            .map(|(one, other)| stored(-libm::log(share(one).max(share(other)))))
+            .sum();
+        let information = |term: &&String| stored(self.information(term));
+        let all: f64 = distinct.iter().map(information).sum();
+        let by_chance: f64 = distinct
+            .iter()
+            .map(information)
+            .map(|it| it * libm::exp(-it))
+            .sum();
+        let told = SCORE_SHARE * score + near - CHANCE * by_chance;
+        (told / all.max(LEAST_INFORMATION).sqrt()).max(0.0)
+    }
+
+    /// Whether the terms stand at most two apart in a text of some document.
+    fn near(&self, one: &str, other: &str) -> bool {
+        let described = |it: &Document| {
+            let texts = [&it.name, &it.description];
+            let texts = texts.into_iter().chain(&it.keywords);
+            texts.flat_map(|text| terms(text)).collect::<Vec<_>>()
+        };
+        let mut texts = self
+            .documents
+            .iter()
+            .flat_map(|it| [described(it), terms(&it.body)]);
+        texts.any(|text| {
+            text.iter().enumerate().any(|(at, term)| {
+                let around = &text[at.saturating_sub(2)..text.len().min(at + 3)];
+                term == one && around.iter().any(|it| it == other)
+            })
+        })
+    }
+
+    fn neighbours(&self, document: usize, pair: &[String]) -> bool {
+        let document = &self.documents[document];
+        let texts = [&document.name, &document.description];
+        texts
+            .into_iter()
+            .chain(&document.keywords)
+            .flat_map(|text| runs(text))
+            .any(|run| run.windows(2).any(|it| it == pair))
+    }
+
+    pub(super) fn scores(&self, request: &str) -> Vec<u32> {
+        let asked = terms(request);
+        let distinct: BTreeSet<&String> = asked.iter().collect();
+        let pairs: BTreeSet<&[String]> = asked.windows(2).collect();
+        let all = self.documents.len();
+        (0..all)
+            .map(|document| {
+                let sum: f64 = distinct
+                    .iter()
+                    .map(|term| self.impact(document, term))
+                    .sum();
+                let name: BTreeSet<&String> = self.fields[document][0].iter().collect();
+                let of_name: f64 = name.iter().map(|term| self.information(term)).sum();
+                let share: f64 = name
+                    .iter()
+                    .filter(|term| distinct.contains(*term))
+                    .map(|term| (self.information(term) / of_name * 255.0).floor())
+                    .sum();
+                let factor = (NAME_SHARE * 65_536.0 / 255.0).floor();
+                let by_pairs: f64 = pairs
+                    .iter()
+                    .filter(|pair| self.neighbours(document, pair))
+                    .map(|pair| {
+                        let holding =
+                            count((0..all).filter(|it| self.neighbours(*it, pair)).count());
+                        let rarity =
+                            libm::log(1.0 + (count(all) - holding + 0.5) / (holding + 0.5));
+                        (PAIR * rarity / self.greatest * 255.0)
+                            .round()
+                            .clamp(1.0, 255.0)
+                    })
+                    .sum();
+                let by_name = ((sum + by_pairs) * share * factor / 65_536.0).floor();
+                let score = sum + by_pairs + by_name;
+                format!("{score}").parse().expect("a whole number")
+            })
+            .collect()
+    }
+}
+
+/// As the table keeps natural units.
+fn stored(number: f64) -> f64 {
+    f64::from(fixed(number)) / FRACTION
+}

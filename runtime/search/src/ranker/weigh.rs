@@ -1,0 +1,289 @@
+//! Counts the terms of skills and weighs them: the first half of building a
+//! [`super::RankTable`], and all of its floating point. Same documents, same
+//! numbers, on every machine: logarithms come from a library and not from the
+//! system, sums run in a fixed order, and what leaves is rounded to integers.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::cooccurrence::{self, WordBytes};
+use super::parameters::{BODY_SHARE, FIELDS, Field, MAX_POSTINGS, SATURATION};
+use super::{hash, information};
+use crate::text::clauses::{clauses, is_negative, quoted};
+use crate::text::{Token, Tokenizer};
+
+/// What the ranker reads of one skill.
+#[derive(Debug, Clone, Default)]
+pub struct Document {
+    /// Its identity, which orders equal scores.
+    pub path: String,
+    /// Its name.
+    pub name: String,
+    /// Declared keywords, tags and triggers.
+    pub keywords: Vec<String>,
+    /// The description, and what else says when the skill is of use.
+    pub description: String,
+    /// The text after the frontmatter.
+    pub body: String,
+    /// Whether it is of the tree dialect, which has a ranker of its own.
+    pub is_tree: bool,
+}
+
+/// Everything that the table holds.
+pub(super) struct Weighed {
+    /// The greatest weight there is.
+    pub(super) greatest: f64,
+    /// Ascending by hash: a term's number is its place here.
+    pub(super) terms: Vec<Term>,
+    /// The documents in which two terms are neighbours, by the terms' numbers.
+    pub(super) pairs: BTreeMap<(u32, u32), Vec<u32>>,
+    /// The filter of the terms that co-occur.
+    pub(super) cooccurrence: Vec<WordBytes>,
+}
+
+/// A term and where it occurs. Lists ascend by document.
+pub(super) struct Term {
+    pub(super) text: String,
+    /// How much a request tells by it, in natural units.
+    pub(super) information: f64,
+    pub(super) postings: Vec<Posting>,
+    /// Documents whose names hold it, and its share of the name's information.
+    pub(super) names: Vec<(u32, f64)>,
+}
+
+/// A term in a document.
+pub(super) struct Posting {
+    pub(super) document: u32,
+    pub(super) weight: f64,
+    /// Bits of [`Field`].
+    pub(super) fields: u8,
+}
+
+/// Counts and weighs.
+pub(super) fn weigh(documents: &[Document]) -> Weighed {
+    let mut counter = Counter::default();
+    let mut tokenizer = Tokenizer::default();
+    for document in documents {
+        counter.read(document, &mut tokenizer);
+    }
+    counter.weigh()
+}
+
+/// What documents hold. Terms are numbered as they are first seen.
+#[derive(Default)]
+struct Counter {
+    numbers: HashMap<String, u32>,
+    documents: Vec<Counts>,
+    cooccurrence: cooccurrence::Pairs,
+}
+
+/// One document.
+#[derive(Default)]
+struct Counts {
+    /// Per term: its occurrences by field.
+    terms: BTreeMap<u32, [u32; FIELDS.len()]>,
+    lengths: [u32; FIELDS.len()],
+    name: BTreeSet<u32>,
+    pairs: BTreeSet<(u32, u32)>,
+}
+
+impl Counter {
+    fn read(&mut self, document: &Document, tokenizer: &mut Tokenizer) {
+        let mut counts = Counts::default();
+        let mut field = |field, text: &str| self.field(field, text, tokenizer, &mut counts);
+        field(Field::Name, &document.name);
+        for keyword in &document.keywords {
+            field(Field::Keywords, keyword);
+        }
+        for clause in clauses(&document.description) {
+            let is_negative = is_negative(clause);
+            let of = [Field::Description, Field::Negative][usize::from(is_negative)];
+            field(of, clause);
+        }
+        for phrase in quoted(&document.description) {
+            field(Field::Quoted, phrase);
+        }
+        self.cooccurrence.begin();
+        self.field(Field::Body, &document.body, tokenizer, &mut counts);
+        self.cooccurrence.begin();
+        let texts = [&document.name, &document.description];
+        for text in texts.into_iter().chain(&document.keywords) {
+            self.neighbours(text, tokenizer, &mut counts);
+        }
+        self.documents.push(counts);
+    }
+
+    /// Terms that follow one another in a clause of the whole text. Fields are
+    /// cut at dashes too, which separate what a skill is for from what it is
+    /// not for; neighbours are not.
+    fn neighbours(&mut self, text: &str, tokenizer: &mut Tokenizer, counts: &mut Counts) {
+        let mut before = None;
+        tokenizer.tokens(text, |token| {
+            let term = match token {
+                Token::Term(term) => Some(self.number(term)),
+                Token::Break => None,
+            };
+            if let Some(term) = term {
+                self.cooccurrence.push(term);
+            }
+            counts.pairs.extend(before.zip(term));
+            before = term;
+        });
+    }
+
+    fn field(&mut self, field: Field, text: &str, tokenizer: &mut Tokenizer, counts: &mut Counts) {
+        tokenizer.tokens(text, |token| {
+            let Token::Term(term) = token else { return };
+            let term = self.number(term);
+            counts.terms.entry(term).or_default()[field as usize] += 1;
+            counts.lengths[field as usize] += 1;
+            match field {
+                Field::Name => _ = counts.name.insert(term),
+                Field::Body => self.cooccurrence.push(term),
+                _ => {}
+            }
+        });
+    }
+
+    fn number(&mut self, term: &str) -> u32 {
+        if let Some(number) = self.numbers.get(term) {
+            return *number;
+        }
+        let number = self.numbers.len();
+        let number = u32::try_from(number).expect("a bundle holds fewer than 2³² bytes of terms");
+        self.numbers.insert(term.to_owned(), number);
+        number
+    }
+
+    fn weigh(mut self) -> Weighed {
+        let mut terms = self.terms();
+        let averages = self.average_lengths();
+        let mut greatest = 0.0_f64;
+        for (document, counts) in (0..).zip(&self.documents) {
+            for (term, weight, fields) in heaviest(counts, &averages, &terms) {
+                greatest = greatest.max(weight);
+                terms[term].postings.push(Posting {
+                    document,
+                    weight,
+                    fields,
+                });
+            }
+            // A sum of floats depends on its order: that of the texts.
+            let mut name: Vec<usize> = counts.name.iter().map(|term| *term as usize).collect();
+            name.sort_unstable_by(|a, b| terms[*a].text.cmp(&terms[*b].text));
+            let all: f64 = name.iter().map(|term| terms[*term].information).sum();
+            for term in name {
+                let share = terms[term].information / all;
+                terms[term].names.push((document, share));
+            }
+        }
+        let numbers = sort_by_hash(&mut terms);
+        let number = |term: u32| numbers[term as usize];
+        let mut pairs: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+        for (document, counts) in (0..).zip(&self.documents) {
+            for (first, second) in &counts.pairs {
+                let pair = (number(*first), number(*second));
+                pairs.entry(pair).or_default().push(document);
+            }
+        }
+        Weighed {
+            greatest,
+            terms,
+            pairs,
+            cooccurrence: self.cooccurrence.finish(number),
+        }
+    }
+
+    /// The terms in the order in which they were first seen, not yet weighed.
+    fn terms(&mut self) -> Vec<Term> {
+        let (mut described, mut holding) = (
+            vec![0_u32; self.numbers.len()],
+            vec![0_u32; self.numbers.len()],
+        );
+        for (term, fields) in self.documents.iter().flat_map(|counts| &counts.terms) {
+            let is_described = fields[..Field::Body as usize]
+                .iter()
+                .any(|count| *count > 0);
+            described[*term as usize] += u32::from(is_described);
+            holding[*term as usize] += 1;
+        }
+        let mut texts = vec![String::new(); self.numbers.len()];
+        for (text, number) in self.numbers.drain() {
+            texts[number as usize] = text;
+        }
+        let counts = described.into_iter().zip(holding);
+        let term = |(text, (described, holding)): (String, (u32, u32))| {
+            let (described, holding) = (f64::from(described), f64::from(holding));
+            let frequency = described + BODY_SHARE * (holding - described);
+            Term {
+                information: information(&text, frequency, self.documents.len()),
+                text,
+                postings: Vec::new(),
+                names: Vec::new(),
+            }
+        };
+        texts.into_iter().zip(counts).map(term).collect()
+    }
+
+    fn average_lengths(&self) -> [f64; FIELDS.len()] {
+        std::array::from_fn(|field| {
+            let lengths = self
+                .documents
+                .iter()
+                .map(|counts| u64::from(counts.lengths[field]));
+            to_f64(lengths.sum()) / to_f64(self.documents.len().max(1) as u64)
+        })
+    }
+}
+
+/// The terms of greatest weight in a document: term, weight, fields.
+fn heaviest(
+    counts: &Counts,
+    averages: &[f64; FIELDS.len()],
+    terms: &[Term],
+) -> Vec<(usize, f64, u8)> {
+    let lengths: [f64; FIELDS.len()] = std::array::from_fn(|field| {
+        let ratio = f64::from(counts.lengths[field]) / averages[field];
+        1.0 - FIELDS[field].length + FIELDS[field].length * ratio
+    });
+    let weigh = |(term, occurrences): (&u32, &[u32; FIELDS.len()])| {
+        let (mut frequency, mut fields) = (0.0, 0);
+        for (field, count) in occurrences
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
+            frequency += FIELDS[field].weight * f64::from(*count) / lengths[field];
+            fields |= 1 << field;
+        }
+        let term = *term as usize;
+        let weight =
+            terms[term].information * frequency * (SATURATION + 1.0) / (SATURATION + frequency);
+        (term, weight, fields)
+    };
+    let mut weights: Vec<(usize, f64, u8)> = counts.terms.iter().map(weigh).collect();
+    let text = |term: usize| &terms[term].text;
+    weights.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| text(a.0).cmp(text(b.0))));
+    weights.truncate(MAX_POSTINGS);
+    weights
+}
+
+/// Sorts the terms by hash; the number of each by its place before.
+fn sort_by_hash(terms: &mut Vec<Term>) -> Vec<u32> {
+    let mut sorted: Vec<(u64, usize, Term)> = terms
+        .drain(..)
+        .enumerate()
+        .map(|(place, term)| (hash(&term.text), place, term))
+        .collect();
+    sorted.sort_unstable_by_key(|(hash, place, _)| (*hash, *place));
+    let mut numbers = vec![0; sorted.len()];
+    for (number, (_, place, term)) in (0..).zip(sorted) {
+        numbers[place] = number;
+        terms.push(term);
+    }
+    numbers
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2⁵³")]
+fn to_f64(count: u64) -> f64 {
+    count as f64
+}

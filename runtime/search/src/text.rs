@@ -1,0 +1,101 @@
+//! Text analysis, used when indexing and when querying, so that both agree:
+//! lower case, tokens, stop words, stems.
+//!
+//! - [`lower`] and [`fold`]: the one lower case, for names, keywords, search and stems.
+//! - [`tokenize`]: the words of a request for declared keywords (spec 3 §5.1).
+//! - [`Tokenizer`]: the terms that the ranker indexes: stems, in every script.
+//! - `clauses`: what a description quotes, and what it says it is not for.
+//! - [`explicit_names`]: names that a request spells out.
+//! - `corpus_frequencies`: how rare a stem is in public skills.
+
+pub(crate) mod clauses;
+mod combining_marks;
+pub(crate) mod corpus_frequencies;
+mod ends;
+mod explicit_names;
+mod stem;
+mod stop_words;
+pub(crate) mod terms;
+mod tokens;
+
+pub use explicit_names::explicit_names;
+pub use terms::{Token, Tokenizer};
+pub use tokens::tokenize;
+
+/// Lower-cases one character at a time, so that the lower case of a part is a
+/// part of the lower case of the whole.
+///
+/// This is Unicode's simple rule without context, and one fold on top: the
+/// Greek final sigma becomes the plain one. [`str::to_lowercase`] chooses
+/// between the two by what follows, which would hide `ΟΔΟΣ` from a reader who
+/// looks for `οδοσ` inside a longer word. Forms are not normalised: `é` in one
+/// code point and `é` in two stay different, here as in the specs.
+pub fn lower(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    lower_into(text, &mut out);
+    out
+}
+
+/// The form in which names are compared: trimmed, in [`lower`] case.
+pub fn fold(name: &str) -> String {
+    lower(name.trim())
+}
+
+/// [`lower`], appended to a buffer that callers reuse.
+pub(crate) fn lower_into(text: &str, out: &mut String) {
+    let mut rest = text;
+    loop {
+        let ascii = rest
+            .bytes()
+            .position(|b| !b.is_ascii())
+            .unwrap_or(rest.len());
+        let (head, tail) = rest.split_at(ascii);
+        let start = out.len();
+        out.push_str(head);
+        out[start..].make_ascii_lowercase();
+        let mut chars = tail.chars();
+        let Some(c) = chars.next() else { return };
+        out.extend(lower_char(c));
+        rest = chars.as_str();
+    }
+}
+
+/// What [`lower`] makes of one character: one to three characters.
+pub(crate) fn lower_char(c: char) -> impl Iterator<Item = char> {
+    let c = if c == 'ς' { 'σ' } else { c };
+    c.to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lower_case_differs_from_the_standard_one_by_the_final_sigma_alone() {
+        for c in (char::MIN..=char::MAX).filter(|c| *c != 'ς') {
+            assert_eq!(lower(&c.to_string()), c.to_lowercase().to_string());
+        }
+        assert_eq!(lower("ΟΔΟΣ οδος"), "οδοσ οδοσ");
+        assert_eq!(lower("İSTANBUL"), "i\u{307}stanbul");
+    }
+
+    #[test]
+    fn lower_case_never_makes_or_loses_white_space() {
+        for c in char::MIN..=char::MAX {
+            assert_eq!(
+                c.is_whitespace(),
+                lower_char(c).any(char::is_whitespace),
+                "{c:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lower_case_of_the_parts_is_the_lower_case_of_the_whole(a in "\\PC*", b in "\\PC*") {
+            prop_assert_eq!(lower(&format!("{a}{b}")), lower(&a) + &lower(&b));
+        }
+    }
+}

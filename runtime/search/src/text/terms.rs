@@ -1,0 +1,339 @@
+//! Text as the ranker reads it: a sequence of terms, each the stem of a word
+//! that carries a subject. It counts and weighs nothing; [`crate::ranker`] does.
+//!
+//! - *Words* are runs of letters, marks and digits of any script; everything
+//!   else separates, `_` and hyphens too, so `front-end` is two words and a path
+//!   is its segments. `c++`, `c#` and the like keep their sign.
+//! - *camelCase* is two words where a capital and a small letter follow a small
+//!   one (`fetchUser`; not `APIs`, `SQLite` or `iOS`).
+//! - *Elisions* and contractions lose their short piece (`l'API`, `what's`).
+//! - *Case and accents* are folded: compatibility decomposition, then the marks
+//!   of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped. Marks of Indic
+//!   scripts are vowels and stay.
+//! - *Words without a subject* ([`is_term_stop_word`]) and single
+//!   ASCII letters, other than `c` and `r`, are dropped.
+//! - *Stems* are English ([`super::stem`]). Of text in Chinese, Japanese or
+//!   Korean, whose words no blank parts, each two neighbours are a term.
+
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::lower_char;
+use super::combining_marks::is_mark;
+use super::stem::stem;
+use super::stop_words::is_term_stop_word;
+use super::tokens::{is_apostrophe, without_elisions};
+
+/// Longer words are keys and digests, which nobody types.
+const LONGEST: usize = 64;
+
+/// What a text is cut into.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Token<'a> {
+    /// A term.
+    Term(&'a str),
+    /// Punctuation that parts clauses: terms beside it are no neighbours.
+    Break,
+}
+
+/// Cuts texts; holds the buffers, so that cutting another allocates nothing.
+#[derive(Debug, Default)]
+pub struct Tokenizer {
+    word: String,
+    decomposed: String,
+}
+
+impl Tokenizer {
+    /// Gives the terms of `text` to `emit`, in order, repeated ones too.
+    pub fn tokens(&mut self, text: &str, mut emit: impl FnMut(Token<'_>)) {
+        self.pieces(text, &mut |token, _| emit(token));
+    }
+
+    /// Gives the terms of `text` and where they stand in it to `emit`, in the
+    /// order of their beginnings. Those of text without blanks overlap.
+    pub fn positions(&mut self, text: &str, mut emit: impl FnMut(&str, Range<usize>)) {
+        self.pieces(text, &mut |token, of| {
+            if let Token::Term(term) = token {
+                let start = of.as_ptr().addr() - text.as_ptr().addr();
+                emit(term, start..start + of.len());
+            }
+        });
+    }
+
+    /// Gives the terms to `emit`, each with the part of `text` it was made of.
+    fn pieces(&mut self, text: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
+        let mut rest = text;
+        while let Some(start) = rest.find(is_kept) {
+            if rest[..start].contains(is_break) {
+                emit(Token::Break, &rest[..start]);
+            }
+            rest = &rest[start..];
+            if let Some(end) = plain_end(rest) {
+                let (word, after) = rest.split_at(end);
+                rest = after;
+                self.word(word, after, emit);
+                continue;
+            }
+            let end = rest
+                .find(|c| !is_kept(c) && !is_apostrophe(c))
+                .unwrap_or(rest.len());
+            let (run, after) = rest.split_at(end);
+            rest = after;
+            for piece in without_elisions(run) {
+                self.piece(piece, rest, emit);
+            }
+        }
+    }
+
+    /// A run of letters and digits; `after` is what follows it.
+    fn piece(&mut self, piece: &str, after: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
+        let mut rest = piece;
+        while let Some(first) = rest.chars().next() {
+            if is_unspaced(first) {
+                let end = rest.find(|c| !is_unspaced(c)).unwrap_or(rest.len());
+                unspaced(&rest[..end], emit);
+                rest = &rest[end..];
+            } else {
+                let end = word_end(rest);
+                let last = end == rest.len();
+                self.word(&rest[..end], if last { after } else { "" }, emit);
+                rest = &rest[end..];
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str, after: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
+        if word.len() > LONGEST {
+            return;
+        }
+        self.word.clear();
+        if word.is_ascii() {
+            self.word.push_str(word);
+            self.word.make_ascii_lowercase();
+        } else {
+            self.decomposed.clear();
+            self.decomposed.extend(word.chars().flat_map(lower_char));
+            let folded = self.decomposed.nfkd().filter(|c| !is_dropped_mark(*c));
+            self.word.extend(folded);
+        }
+        if self.word.len() == 1 && self.word.starts_with(|c: char| c.is_ascii_lowercase()) {
+            match signed(after) {
+                Some(sign) => self.word.push_str(sign),
+                None if matches!(self.word.as_str(), "c" | "r") => {}
+                None => return,
+            }
+        } else if is_term_stop_word(&self.word) {
+            return;
+        }
+        stem(&mut self.word);
+        if !self.word.is_empty() {
+            emit(Token::Term(&self.word), word);
+        }
+    }
+}
+
+/// Where the text's first run ends, if it is of small ASCII letters and digits
+/// alone: most are, and need none of the rules for others.
+fn plain_end(text: &str) -> Option<usize> {
+    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = text.as_bytes();
+    let end = bytes.iter().take_while(|byte| is_plain(byte)).count();
+    let parts = |next: &u8| next.is_ascii() && !next.is_ascii_alphabetic() && *next != b'\'';
+    (end > 0 && bytes.get(end).is_none_or(parts)).then_some(end)
+}
+
+/// Each two neighbours, or the one character there is.
+fn unspaced(run: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
+    let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
+    let (mut start, Some(mut middle)) = (0, ends.next()) else {
+        return;
+    };
+    if middle == run.len() {
+        emit(Token::Term(run), run);
+    }
+    for end in ends {
+        let two = &run[start..end];
+        emit(Token::Term(two), two);
+        (start, middle) = (middle, end);
+    }
+}
+
+/// Where the first word of a run without blanks ends: at its end, before
+/// another script, or before the capital that begins a new word.
+fn word_end(run: &str) -> usize {
+    let mut before = '\0';
+    let mut chars = run.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if is_unspaced(c) {
+            return at;
+        }
+        let next_is_lower = chars.peek().is_some_and(|(_, next)| next.is_lowercase());
+        // Not after a capital: of `APIs` and `SQLite` the parts would be none.
+        if c.is_uppercase() && next_is_lower && (before.is_lowercase() || before.is_numeric()) {
+            return at;
+        }
+        before = c;
+    }
+    run.len()
+}
+
+/// The sign that belongs to a letter before it, as in `c++` and `f#`.
+fn signed(after: &str) -> Option<&str> {
+    ["++", "#"].into_iter().find(|sign| {
+        after
+            .strip_prefix(sign)
+            .is_some_and(|rest| !rest.starts_with(|c: char| is_kept(c) || c == '#' || c == '+'))
+    })
+}
+
+fn is_kept(c: char) -> bool {
+    c.is_alphanumeric() || is_mark(c)
+}
+
+/// What parts clauses.
+fn is_break(c: char) -> bool {
+    matches!(
+        c,
+        '.' | ','
+            | ';'
+            | ':'
+            | '!'
+            | '?'
+            | '('
+            | ')'
+            | '\n'
+            | '。'
+            | '、'
+            | '，'
+            | '；'
+            | '：'
+            | '！'
+            | '？'
+            | '（'
+            | '）'
+    )
+}
+
+/// Han, kana and Hangul: scripts (or, for Hangul, a grammar) in which a blank
+/// does not tell where the part that carries the meaning ends.
+fn is_unspaced(c: char) -> bool {
+    matches!(
+        u32::from(c),
+        0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff
+        | 0x2_0000..=0x3_ffff
+    )
+}
+
+/// Accents, points and vowel signs that writers leave out at will.
+fn is_dropped_mark(c: char) -> bool {
+    matches!(u32::from(c), 0x0300..=0x036f | 0x0591..=0x05c7 | 0x064b..=0x065f | 0x0670)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Text, and its terms with single blanks between them; `|` is a break.
+    const TEXTS: &[(&str, &str)] = &[
+        ("", ""),
+        ("the of a le la les what how please", ""),
+        ("Deploying deployments deployed", "deploy deploy deploy"),
+        ("fill the PDF forms, then merge", "fill pdf form | merg"),
+        ("Déployer l’API à Zürich", "deploy api zurich"),
+        ("re\u{301}sume\u{301} résumé", "resum resum"),
+        ("what's the user's files, don't", "user file |"),
+        (
+            "fetchUserById HTTPServer iOS parseJSON",
+            "fetch user id httpserver io parsejson",
+        ),
+        (
+            "front-end snake_case src/api/users.ts",
+            "front end snake case src api user | ts",
+        ),
+        ("c++ C# f# c r d x 3 #42 a+b", "c++ c# f# c r 3 42"),
+        ("v1.10 3.5", "v1 | 10 3 | 5"),
+        ("创建组件", "创建 建组 组件"),
+        ("React组件 の", "react 组件 の"),
+        ("认证。组件", "认证 | 组件"),
+        ("로그인", "로그 그인"),
+        ("ＰＤＦ ﬁle", "pdf file"),
+        (
+            "\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}",
+            "\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}",
+        ),
+        ("кафé МОСКВА", "кафe москва"),
+        ("😀 — «pdf»", "pdf"),
+    ];
+
+    fn terms(cutter: &mut Tokenizer, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        cutter.tokens(text, |token| {
+            if let Token::Term(term) = token {
+                terms.push(term.to_owned());
+            }
+        });
+        terms
+    }
+
+    fn shown(text: &str) -> String {
+        let mut parts = Vec::new();
+        Tokenizer::default().tokens(text, |token| {
+            parts.push(match token {
+                Token::Term(term) => term.to_owned(),
+                Token::Break => "|".to_owned(),
+            });
+        });
+        parts.join(" ")
+    }
+
+    #[test]
+    fn texts_become_their_terms() {
+        for (text, expected) in TEXTS {
+            assert_eq!(shown(text), *expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_term_has_the_place_of_the_word_it_was_made_of() {
+        let text = "Déployer l’API: fetchUser, 创建组件 in C++";
+        let mut found = Vec::new();
+        Tokenizer::default().positions(text, |term, at| found.push((term.to_owned(), &text[at])));
+        let found: Vec<_> = found
+            .iter()
+            .map(|(term, at)| (term.as_str(), *at))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("deploy", "Déployer"),
+                ("api", "API"),
+                ("fetch", "fetch"),
+                ("user", "User"),
+                ("创建", "创建"),
+                ("建组", "建组"),
+                ("组件", "组件"),
+                ("c++", "C"),
+            ]
+        );
+    }
+
+    #[test]
+    fn digests_and_keys_are_no_terms() {
+        assert_eq!(shown(&"a1".repeat(33)), "");
+        assert_ne!(shown(&"a1".repeat(32)), "");
+    }
+
+    proptest! {
+        #[test]
+        fn terms_are_never_empty_and_need_no_buffers_of_their_own(a in "\\PC{0,40}", b in "\\PC{0,40}") {
+            let mut cutter = Tokenizer::default();
+            let fresh = terms(&mut Tokenizer::default(), &b);
+            terms(&mut cutter, &a);
+            prop_assert!(fresh.iter().all(|term| !term.is_empty() && term.len() <= LONGEST * 4));
+            prop_assert_eq!(terms(&mut cutter, &b), fresh);
+        }
+    }
+}
