@@ -3,7 +3,7 @@
 //! anything that would widen it has no effect and is up to the operator. If a
 //! narrowing setting cannot be read, the narrower value counts.
 
-use skillbundle_format::{Profile, Settings};
+use skillbundle_format::Settings;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::frontmatter::{self, Document, Fields, to_json};
@@ -29,8 +29,6 @@ enum Kind {
     Fraction(fn(&mut Settings) -> &mut f64),
     /// Tune: a number from 0 up; the default depends on the skills.
     Positive(fn(&mut Settings) -> &mut Option<f64>),
-    /// Tune: how declared keywords are matched.
-    Profile(fn(&mut Settings) -> &mut Profile),
     /// Tune: a whole number from 1 up.
     Count(fn(&mut Settings) -> &mut u32),
     /// Narrow: a whole number from 1 up to the default.
@@ -68,7 +66,6 @@ const SETTINGS: &[Setting] = &[
     setting("matching", "ambiguity_threshold", Kind::Fraction(|it| &mut it.ambiguity_threshold), "two best scores closer than this are ambiguous"),
     setting("matching", "min_confidence", Kind::Positive(|it| &mut it.min_confidence), "skills of the folder dialect below this confidence are left out"),
     setting("matching", "min_margin", Kind::Fraction(|it| &mut it.min_margin), "share of its score by which the best skill of the folder dialect must lead"),
-    setting("matching", "profile", Kind::Profile(|it| &mut it.profile), "how keywords match: `spec` or `calibrated`, see below"),
     setting("refresh", "enabled", Kind::Switch(|it| &mut it.refresh_enabled), "whether the skills are refreshed periodically"),
     setting("refresh", "interval_minutes", Kind::Count(|it| &mut it.refresh_interval_minutes), "minutes between two refreshes"),
     setting("scripts", "enabled", Kind::Switch(|it| &mut it.scripts_enabled), "whether a server may run scripts"),
@@ -263,14 +260,6 @@ impl Value<'_> {
                 let value = self.fields.number(key, out).map(Some);
                 let in_range = |it: &Option<f64>| it.is_some_and(|it| it.is_finite() && it >= 0.0);
                 self.store(slot(settings), value, in_range, "a number from 0 up", out);
-            }
-            Kind::Profile(slot) => {
-                if let Some(word) = self.fields.text(key, out) {
-                    match Profile::ALL.into_iter().find(|it| it.as_str() == word) {
-                        Some(profile) => *slot(settings) = profile,
-                        None => out.push(self.invalid("`spec` or `calibrated`")),
-                    }
-                }
             }
             Kind::Count(slot) => {
                 if let Some(value) = self.whole(1, out) {

@@ -18,7 +18,6 @@ fn row(setting: &Setting) -> Row {
     let (default, may) = match &setting.kind {
         Kind::Fraction(slot) => (slot(it).to_string(), "tune"),
         Kind::Positive(_) => ("by the number of skills".to_owned(), "tune"),
-        Kind::Profile(slot) => (slot(it).as_str().to_owned(), "tune"),
         Kind::Count(slot) => (slot(it).to_string(), "tune"),
         Kind::Lower(slot) => (slot(it).to_string(), "lower"),
         Kind::LowerBytes(slot) => (slot(it).to_string(), "lower"),
@@ -94,7 +93,6 @@ matching:
   ambiguity_threshold: 1.0
   min_confidence: 2.5
   min_margin: 0.3
-  profile: calibrated
 refresh:
   enabled: off
   interval_minutes: 1
@@ -108,7 +106,7 @@ assets:
   inline_text_max_bytes: 10
 ";
     let (settings, found) = read(yaml);
-    assert_eq!(found, ["not-a-boolean 9:12"]);
+    assert_eq!(found, ["not-a-boolean 8:12"]);
     assert_eq!(
         settings,
         Settings {
@@ -117,7 +115,6 @@ assets:
             ambiguity_threshold: 1.0,
             min_confidence: Some(2.5),
             min_margin: 0.3,
-            profile: Profile::Calibrated,
             refresh_enabled: false,
             refresh_interval_minutes: 1,
             scripts_enabled: false,

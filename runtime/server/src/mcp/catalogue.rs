@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use skillbundle_format::{Catalog, Error, ROSTER_BYTES, Roster};
+use skillbundle_format::{CATALOGUE_BYTES, Catalog, Catalogue, Error};
 
 use super::toolset::ToolSet;
 use crate::Options;
@@ -70,24 +70,24 @@ fn add_skills(
     toolset: ToolSet,
     options: &Options,
 ) -> Result<(), Error> {
-    let room = options.description_bytes.map_or(ROSTER_BYTES, |bytes| {
+    let room = options.description_bytes.map_or(CATALOGUE_BYTES, |bytes| {
         bytes.saturating_sub(HEAD.len() + TAIL.len() + REMAINDER)
     });
-    let roster = catalog.roster(room)?;
-    text.push_str(&roster.text);
-    text.push_str(&remainder(&roster, catalog.len(), toolset));
+    let catalogue = catalog.catalogue(room)?;
+    text.push_str(&catalogue.text);
+    text.push_str(&remainder(&catalogue, catalog.len(), toolset));
     Ok(())
 }
 
 /// The line that counts the skills where not all of them are told in full.
-fn remainder(roster: &Roster<'_>, total: usize, toolset: ToolSet) -> String {
-    if roster.described == total {
+fn remainder(catalogue: &Catalogue<'_>, total: usize, toolset: ToolSet) -> String {
+    if catalogue.described == total {
         return String::new();
     }
-    let counted = match total - roster.shown {
+    let counted = match total - catalogue.shown {
         0 => format!(
             "{total} skills in all, the first {} with descriptions",
-            roster.described
+            catalogue.described
         ),
         left => format!("… and {left} more skills, {total} in all"),
     };
