@@ -132,9 +132,10 @@ fn list(client: &mut Client, sample: &mut Sample) -> Vec<String> {
         let asked = Instant::now();
         let page = client.ask("skills/list", &format!("{cursor}{META}"));
         taken += asked.elapsed();
-        pages.push(page.to_owned());
-        match next_cursor(page) {
-            Some(next) => cursor = format!(r#""cursor":"{next}","#),
+        let next = next_cursor(&page).map(|next| format!(r#""cursor":"{next}","#));
+        pages.push(page);
+        match next {
+            Some(next) => cursor = next,
             None => break,
         }
     }

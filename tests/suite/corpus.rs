@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 
 use skillbundle_compiler::{Compiled, Root, Severity};
 
-use crate::project::{Project, bytes_of, compile_roots, material, open, say};
+use crate::project::{Project, bytes_of, compile_roots, material, open, say, test_with};
 use client::Count;
 
 /// Trees of skills, one folder each.
-fn corpus() -> Option<(PathBuf, Vec<PathBuf>)> {
-    let corpus = material("SKILLBUNDLE_CORPUS", "../shared/corpus")?;
-    let corpus = fs::canonicalize(corpus).expect("the corpus is there");
+fn trees() -> Vec<PathBuf> {
+    let corpus = corpus();
     let mut trees: Vec<PathBuf> = fs::read_dir(&corpus)
         .expect("the corpus can be read")
         .map(|entry| entry.expect("an entry").path())
@@ -24,14 +23,17 @@ fn corpus() -> Option<(PathBuf, Vec<PathBuf>)> {
         .collect();
     trees.sort();
     assert!(!trees.is_empty(), "{} holds no tree", corpus.display());
-    Some((corpus, trees))
+    trees
 }
 
-#[test]
+fn corpus() -> PathBuf {
+    fs::canonicalize(material("corpus")).expect("the corpus is there")
+}
+
+#[test_with(corpus)]
 fn each_tree_is_served_byte_for_byte() {
-    let Some((_, trees)) = corpus() else { return };
     let mut all = Count::default();
-    for tree in &trees {
+    for tree in &trees() {
         let name = tree
             .file_name()
             .expect("a tree has a name")
@@ -42,16 +44,14 @@ fn each_tree_is_served_byte_for_byte() {
     say(&format!("corpus, tree by tree: {all}"));
 }
 
-#[test]
+#[test_with(corpus)]
 fn all_trees_at_once_are_served_byte_for_byte() {
-    let Some((_, trees)) = corpus() else { return };
-    prove("all roots at once", &trees);
+    prove("all roots at once", &trees());
 }
 
-#[test]
+#[test_with(corpus)]
 fn the_whole_corpus_as_one_root_is_served_byte_for_byte() {
-    let Some((corpus, _)) = corpus() else { return };
-    prove("one root", &[corpus]);
+    prove("one root", &[corpus()]);
 }
 
 /// Compiles the folders twice, accounts for every skill file on disk, then asks

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::project::{Project, say, workspace};
+use crate::project::{Project, finish, material, test_with, workspace};
 
 /// The instructions of a container file that the example needs.
 const KNOWN: [&str; 9] = [
@@ -136,26 +136,27 @@ fn the_unit_is_whole_and_systemd_takes_it() {
         "the token comes from a file"
     );
     assert_eq!(value("WantedBy"), "multi-user.target");
+}
 
+#[test_with(systemd_analyze)]
+fn systemd_accepts_the_unit() {
     let project = Project::new();
     // The program need not be installed where this is checked.
     let program = env!("CARGO_BIN_EXE_skillbundle");
     project.file(
         "skillbundle.service",
-        unit.replace("/usr/local/bin/skillbundle", program),
+        example("skillbundle.service").replace("/usr/local/bin/skillbundle", program),
     );
-    let verified = Command::new("systemd-analyze")
+    let mut verify = Command::new(material("systemd_analyze"));
+    verify
         .args(["verify", "--man=no"])
-        .arg(project.path("skillbundle.service"))
-        .output();
-    match verified {
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let ours: Vec<&str> = said.lines().filter(|l| l.contains("skillbundle")).collect();
-            assert!(ours.is_empty(), "{said}");
-        }
-        Err(_) => say("skipped: no systemd-analyze, the unit was only read"),
-    }
+        .arg(project.path("skillbundle.service"));
+    let stderr = finish(&mut verify).stderr;
+    let ours: Vec<&str> = stderr
+        .lines()
+        .filter(|l| l.contains("skillbundle"))
+        .collect();
+    assert!(ours.is_empty(), "{stderr}");
 }
 
 #[test]

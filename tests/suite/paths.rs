@@ -1,11 +1,11 @@
-//! Names from a request never become file paths: spellings of places outside
-//! the roots, put into every argument of every tool, bring nothing back.
+//! Names from a request never become file paths: spellings of files outside the
+//! roots, in every argument of every tool, return nothing.
 
 use serde_json::json;
 
 use crate::project::{LEGACY, Project};
 
-/// Stands in files that nobody may reach.
+/// Content of files that no request may reach.
 pub(crate) const CANARY: &str = "canary-5c41e0";
 
 /// Ways up from a skill's folder to the files beside the root, and to others.
@@ -45,7 +45,7 @@ const TARGETS: [&str; 5] = [
     "canary.txt%00",
 ];
 
-/// Places that need no way up.
+/// Files outside that are named without `..`.
 const ABSOLUTE: [&str; 16] = [
     "{dir}/canary.txt",
     "//{dir}/canary.txt",
@@ -64,6 +64,9 @@ const ABSOLUTE: [&str; 16] = [
     "a/notes.txt/../../../canary.txt",
     "linked.txt",
 ];
+
+/// What is inside the root, but names no skill.
+const INSIDE: [&str; 4] = ["a/SKILL.md", "skills/a", "a/../a/notes.txt", "a\0"];
 
 /// Spellings of a real file that are not its name.
 const NOT_QUITE: [&str; 9] = [
@@ -119,7 +122,7 @@ fn no_spelling_reaches_a_file_outside() {
     let spellings = spellings(&project);
     assert!(spellings.len() >= 120, "{} spellings", spellings.len());
     for spelling in &spellings {
-        // These must be refused: the argument names a skill or a file.
+        // The argument names a skill or a file, so these must fail.
         for (tool, arguments) in [
             ("skill", json!({ "name": spelling })),
             ("get_asset", json!({ "skill_path": "a", "file": spelling })),
@@ -132,7 +135,7 @@ fn no_spelling_reaches_a_file_outside() {
             assert!(!text.contains(CANARY), "{tool} {arguments}: {text}");
             assert!(!text.contains("own notes"), "{tool} {arguments}: {text}");
         }
-        // These take any text, and look only at what was compiled.
+        // These take any text, and search only what was compiled.
         for (tool, arguments) in [
             ("get_skill", json!({ "context": spelling })),
             ("skills_search", json!({ "query": spelling })),
@@ -143,6 +146,10 @@ fn no_spelling_reaches_a_file_outside() {
             assert!(!reply.contains(CANARY), "{tool} {arguments}: {reply}");
         }
     }
+    for name in INSIDE {
+        let text = session.tool_error("skill", &json!({ "name": name }));
+        assert!(text.contains("not found."), "{name:?}: {text}");
+    }
     let ask = json!({ "skill_path": "a", "file": "notes.txt" });
     assert_eq!(
         session.tool_json("get_asset", &ask)["content"],
@@ -151,4 +158,35 @@ fn no_spelling_reaches_a_file_outside() {
     let ended = session.finish();
     assert_eq!(ended.code, Some(0));
     assert!(!ended.stderr.contains(CANARY), "{}", ended.stderr);
+}
+
+#[test]
+fn the_file_of_another_skill_is_not_found() {
+    let project = Project::new();
+    project
+        .skill("skills/a", "a", "A")
+        .skill("skills/b", "b", "B");
+    project.file("skills/b/creds.json", "{\"canary\":1}");
+    let mut session = project.serve(&["--dir", "skills"]);
+    session.initialize(LEGACY);
+    for file in [
+        "../b/creds.json",
+        "..\\b\\creds.json",
+        "b/creds.json",
+        "/b/creds.json",
+        "./../b/creds.json",
+        "%2e%2e/b/creds.json",
+        "C:\\creds.json",
+        "\\\\host\\share",
+        "creds.json",
+        "creds.json\0",
+    ] {
+        let text = session.tool_error("get_asset", &json!({ "skill_path": "a", "file": file }));
+        assert!(!text.contains("canary"), "{file:?}: {text}");
+    }
+    let ask = json!({ "skill_path": "b", "file": "creds.json" });
+    assert_eq!(
+        session.tool_json("get_asset", &ask)["content"],
+        "{\"canary\":1}"
+    );
 }

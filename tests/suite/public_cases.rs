@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use skillbundle_compiler::{Compiled, Related, Severity};
 use skillbundle_format::{Catalog, Skill};
 
-use crate::project::{Project, bytes_of, copy_tree, finish, material, open, say};
+use crate::project::{Project, bytes_of, copy_tree, finish, material, open, say, test_with};
 
 /// Cases that need a running server or a repository; `refresh.rs` and `wire.rs`
 /// have tests of the same kinds.
@@ -27,12 +27,9 @@ const DECIDED_OTHERWISE: [(&str, &str, &str); 1] = [(
     "the compiled frontmatter equals the YAML, as SEP-2640 demands; a finding quotes the text",
 )];
 
-#[test]
+#[test_with(public_cases)]
 fn public_cases_come_out_as_expected() {
-    let Some(cases) = material("SKILLBUNDLE_CASES", "../shared/cases") else {
-        return;
-    };
-    let mut folders: Vec<_> = fs::read_dir(&cases)
+    let mut folders: Vec<_> = fs::read_dir(material("public_cases"))
         .expect("the cases can be read")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.join("expect.json").is_file())

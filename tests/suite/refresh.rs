@@ -1,5 +1,5 @@
-//! What a running server makes of changes on disk. Each test edits files and
-//! asks again; `refresh_skills` stands for the timer, so that nothing waits.
+//! A running server and changes on disk. Each test edits files and calls again;
+//! `refresh_skills` stands for the timer, so that no test has to wait for it.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -17,19 +17,6 @@ fn serve(project: &Project, arguments: &[&str]) -> Session {
 
 fn refresh(session: &mut Session) {
     session.tool_json("refresh_skills", &json!({}));
-}
-
-#[test]
-fn a_root_that_comes_later_is_found() {
-    let project = Project::new();
-    // The standard roots of specification 2 may all be missing at the start; a
-    // directory that was named and is not there is a mistake, and said so.
-    let mut session = serve(&project, &[]);
-    session.tool_error("skill", &json!({ "name": "late" }));
-    project.skill(".agent/skills/late", "late", "Came late");
-    refresh(&mut session);
-    let text = session.tool_text("skill", &json!({ "name": "late" }));
-    assert!(text.contains("description: Came late\n"), "{text}");
 }
 
 #[test]
@@ -62,23 +49,40 @@ fn an_edit_of_equal_size_and_time_is_seen() {
     );
 }
 
+/// Spec 4 reads the folders at each call, so no tool needs a refresh first.
 #[test]
-fn a_removed_skill_is_gone() {
+fn every_call_sees_the_latest_files() {
     let project = Project::new();
-    project
-        .skill("skills/stays", "stays", "Stays")
-        .skill("skills/goes", "goes", "Goes");
+    project.skill("skills/stays", "stays", "Needs water").skill(
+        "skills/goes",
+        "goes",
+        "Needs water too",
+    );
     let mut session = serve(&project, &["--dir", "skills"]);
-    session.tool_text("skill", &json!({ "name": "goes" }));
+    let mut found = |wanted: &[&str]| {
+        let listed = session.tool("skills_list", &json!({}));
+        let searched = session.tool("skills_search", &json!({ "query": "water" }));
+        for skills in [
+            &listed["structuredContent"]["skills"],
+            &searched["structuredContent"]["results"],
+        ] {
+            let skills = skills.as_array().expect("a list of skills");
+            let names = skills.iter().filter_map(|s| s["installName"].as_str());
+            assert_eq!(names.collect::<Vec<_>>(), wanted);
+        }
+        let loaded = session.tool("skill", &json!({ "name": "goes" }));
+        assert_eq!(loaded["isError"] != true, wanted.contains(&"goes"));
+    };
+    found(&["goes", "stays"]);
+    project.skill("skills/late", "late", "Came late, needs water");
+    found(&["goes", "late", "stays"]);
     fs::remove_dir_all(project.path("skills/goes")).expect("it was there");
-    refresh(&mut session);
-    session.tool_error("skill", &json!({ "name": "goes" }));
-    session.tool_text("skill", &json!({ "name": "stays" }));
+    found(&["late", "stays"]);
 }
 
-/// The last good text of a skill serves while its new text does not parse.
+/// The last good version of a skill is served while its file does not parse.
 #[test]
-fn a_half_written_file_does_not_take_its_skill_away() {
+fn a_half_written_file_keeps_its_last_good_version() {
     let project = Project::new();
     project
         .skill("skills/edit", "edit", "the good text")
@@ -97,7 +101,7 @@ fn a_half_written_file_does_not_take_its_skill_away() {
 }
 
 #[test]
-fn a_replaced_bundle_is_taken_up() {
+fn a_replaced_bundle_is_loaded() {
     let project = Project::new();
     project.skill("one/first", "first", "First");
     project.skill("two/second", "second", "Second");
@@ -111,9 +115,9 @@ fn a_replaced_bundle_is_taken_up() {
     session.tool_error("skill", &json!({ "name": "first" }));
 }
 
-/// A bundle that is cut short or overwritten with other bytes: the old one serves.
+/// Truncated, flipped, foreign or removed: the previous generation stays current.
 #[test]
-fn a_damaged_bundle_is_not_taken_up() {
+fn a_damaged_bundle_is_not_loaded() {
     let project = Project::new();
     project.skill("one/first", "first", "First");
     let path = project.bundle_file(&["one"], "live.skb");
@@ -139,141 +143,10 @@ fn a_damaged_bundle_is_not_taken_up() {
     session.tool_text("skill", &json!({ "name": "first" }));
 }
 
+/// A folder and a file without read permission: each is reported with the
+/// message of the system, and the rest is served.
 #[test]
-fn a_change_of_the_list_is_told_once_and_only_if_it_was_promised() {
-    let project = Project::new();
-    project.skill("skills/any", "any", "Any");
-    let mut session = project.serve(&["--dir", "skills"]);
-    let promised = session.initialize(LEGACY)["capabilities"]["tools"]["listChanged"] == true;
-    for _ in 0..3 {
-        session.tool_text("skill", &json!({ "name": "any" }));
-        refresh(&mut session);
-    }
-    let told = |session: &mut Session| {
-        let notices = std::mem::take(&mut session.notices);
-        notices
-            .iter()
-            .filter(|n| n["method"] == "notifications/tools/list_changed")
-            .count()
-    };
-    assert_eq!(told(&mut session), 0, "told without a change");
-    project.skill("skills/more", "more", "More");
-    refresh(&mut session);
-    // It is told when nothing moves any more; one more exchange brings it here.
-    std::thread::sleep(Duration::from_millis(1500));
-    session.tool_text("skill", &json!({ "name": "more" }));
-    assert_eq!(
-        told(&mut session),
-        usize::from(promised),
-        "promised: {promised}"
-    );
-    assert_eq!(session.finish().code, Some(0));
-}
-
-/// A refresh that comes while one runs is told so; it neither waits nor runs.
-#[test]
-fn refreshes_at_the_same_time_do_not_pile_up() {
-    let project = Project::new();
-    for n in 0..300 {
-        project.skill(&format!("skills/s{n}"), &format!("s{n}"), "One of many");
-    }
-    let mut session = serve(&project, &["--dir", "skills"]);
-    session.tool_text("skill", &json!({ "name": "s0" }));
-    let mut calls = String::new();
-    for id in 100..110 {
-        calls += &json!({
-            "jsonrpc": "2.0", "id": id, "method": "tools/call",
-            "params": { "name": "refresh_skills", "arguments": {} }
-        })
-        .to_string();
-        calls.push('\n');
-    }
-    session.send_raw(calls.as_bytes());
-    let mut done = 0;
-    for _ in 100..110 {
-        let reply = session.message().expect("each call is answered");
-        let answer = &reply["result"]["structuredContent"];
-        if answer["success"] == true {
-            assert_eq!(answer["skills_reindexed"], 300, "{reply}");
-            done += 1;
-        } else {
-            assert_eq!(answer["success"], false, "{reply}");
-            assert!(answer["message"].is_string(), "{reply}");
-        }
-    }
-    assert!(done >= 1, "none of ten refreshes was done");
-    session.tool_text("skill", &json!({ "name": "s299" }));
-}
-
-#[test]
-fn every_root_lists_and_reads() {
-    let project = Project::new();
-    project.skill("main/one", "one", "In the first root");
-    project.skill("extra/root/here", "here", "In the second root");
-    project.file("extra/root/here/data.txt", "data\n");
-    let mut session = serve(&project, &["--dir", "main", "--dir", "extra/root"]);
-    for name in ["one", "here"] {
-        session.tool_text("skill", &json!({ "name": name }));
-    }
-    let ask = json!({ "skill_path": "here", "file": "data.txt" });
-    assert_eq!(session.tool_json("get_asset", &ask)["content"], "data\n");
-}
-
-#[test]
-fn a_neighbours_file_is_out_of_reach() {
-    let project = Project::new();
-    project
-        .skill("skills/a", "a", "A")
-        .skill("skills/b", "b", "B");
-    project.file("skills/b/creds.json", "{\"canary\":1}");
-    let mut session = serve(&project, &["--dir", "skills"]);
-    for file in [
-        "../b/creds.json",
-        "..\\b\\creds.json",
-        "b/creds.json",
-        "/b/creds.json",
-        "./../b/creds.json",
-        "%2e%2e/b/creds.json",
-        "C:\\creds.json",
-        "\\\\host\\share",
-        "creds.json",
-        "creds.json\0",
-    ] {
-        let text = session.tool_error("get_asset", &json!({ "skill_path": "a", "file": file }));
-        assert!(!text.contains("canary"), "{file:?}: {text}");
-    }
-    let ask = json!({ "skill_path": "b", "file": "creds.json" });
-    assert_eq!(
-        session.tool_json("get_asset", &ask)["content"],
-        "{\"canary\":1}"
-    );
-}
-
-#[test]
-fn text_is_utf8_whatever_the_locale_says() {
-    let project = Project::new();
-    let description = "Größe — für „alle“ ✓ 日本";
-    project.skill("skills/local", "local", description);
-    for language in ["C", "POSIX", "de_DE.ISO-8859-1", "ja_JP.SJIS"] {
-        let mut command = project.command();
-        command
-            .env("LC_ALL", language)
-            .env("LANG", language)
-            .args(["serve", "--dir", "skills"]);
-        let mut session = Session::start(command);
-        session.initialize(LEGACY);
-        let text = session.tool_text("skill", &json!({ "name": "local" }));
-        assert!(
-            text.contains(&format!("description: {description}\n")),
-            "{language}: {text}"
-        );
-    }
-}
-
-/// A folder and a file that nobody may read end nothing: they are named with
-/// what the system said, and the rest is served.
-#[test]
-fn what_cannot_be_read_is_named() {
+fn unreadable_files_are_reported_and_the_rest_is_served() {
     /// `nobody`, since the superuser can read everything.
     const USER: u32 = 65_534;
     let project = Project::new();

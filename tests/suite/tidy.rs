@@ -26,6 +26,9 @@ const OURS: [(&str, &[&str]); 4] = [
     ),
 ];
 
+/// What the tests share. None of our packages may ship it.
+const TEST_KIT: &str = "skillbundle-testkit";
+
 /// Heavy dependencies and the one package that may name each. Development
 /// dependencies do not count: they do not ship.
 const HOMES: [(&str, &[&str]); 4] = [
@@ -72,6 +75,10 @@ const UNSAFE_HOME: &str = "runtime/bundle/src/container";
 fn packages_use_only_what_the_table_allows() {
     let packages = packages();
     let found: BTreeSet<&str> = packages.keys().map(String::as_str).collect();
+    let (kit, found): (BTreeSet<&str>, _) = found
+        .into_iter()
+        .partition(|name| name.starts_with(TEST_KIT));
+    assert!(kit.contains(TEST_KIT), "no package {TEST_KIT}");
     assert_eq!(
         found,
         OURS.iter().map(|(name, _)| *name).collect(),
@@ -101,6 +108,24 @@ fn heavy_dependencies_have_one_home() {
             if let Some((home, _)) = home {
                 assert_eq!(*home, name, "{} belongs into {home}", dependency.name);
             }
+        }
+    }
+}
+
+#[test]
+fn the_test_kit_stands_alone_and_does_not_ship() {
+    for (name, dependencies) in packages() {
+        let kit = name.starts_with(TEST_KIT);
+        for dependency in &dependencies {
+            let on_kit = dependency.name.starts_with(TEST_KIT);
+            let ours = OURS.iter().any(|(ours, _)| *ours == dependency.name);
+            assert!(!(kit && ours), "{name} uses {}", dependency.name);
+            let ships = !kit && on_kit && dependency.kind != "dev";
+            assert!(
+                !ships,
+                "{name} uses {} as a {} dependency",
+                dependency.name, dependency.kind
+            );
         }
     }
 }

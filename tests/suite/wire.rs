@@ -1,41 +1,45 @@
-//! Golden transcripts: what goes over the pipes of the shipped binary, line by
-//! line. Each file in `tests/wire` is one session, one JSON object a line:
+//! Golden transcripts: what a client and the shipped program say to each other.
+//! Each file in `tests/wire` is one transcript: Markdown, in which each fenced
+//! block is a step and everything else says why. `UPDATE_GOLDEN=1` rewrites the
+//! blocks that hold what the server said: read the difference before you commit it.
 //!
-//! ```text
-//! {"note": "…"}                    says why
-//! {"fixture": "tree"}              begins with a copy of tests/fixtures/tree
-//! {"file": ["a/SKILL.md", "…"]}    writes a file
-//! {"serve": ["--dir", "."]}        starts `skillbundle serve` with these arguments
-//! {"send": {…}}                    one message, as one line
-//! {"raw": "…\n"}                   text as it is
-//! {"hex": "ff0a"}                  bytes as they are
-//! {"long": ["{", " ", 999, "}\n"]}  first text, another so many times, last text
-//! {"expect": {…}}                  the next line of stdout
-//! {"close": true}                  the client closes stdin
-//! {"exit": 0}                      stdout has ended, the server has gone with this code
-//! ```
+//! | block | means |
+//! |---|---|
+//! | `fixture NAME` | begins with a copy of `tests/fixtures/NAME` |
+//! | `file PATH` | writes a file |
+//! | `serve [ERA]` | starts `skillbundle serve` with these arguments and opens a session; without an era the transcript does that itself |
+//! | `request METHOD` | sends a request with these params, or none |
+//! | `result`, `error` | what the reply to it holds |
+//! | `send` | sends a whole message |
+//! | `raw` | sends each line as it is |
+//! | `bytes` | sends one line without its end; `\n`, `\r`, `\\` and `\xff` are escapes |
+//! | `long` | sends a line: the first text, the second repeated, the last |
+//! | `receive` | the next message |
+//! | `notifications N` | the next N notifications, before replies or after them |
+//! | `close` | the client closes stdin |
+//! | `exit` | the client has closed stdin, stdout holds no more, and the exit code is this |
 //!
-//! `{dir}` stands for the temporary folder, `{version}` for the version of the
-//! package, `{ttl}` for the milliseconds until the next refresh; `{instructions}`
-//! and `{serverInfo}` for what the transcripts of whole sessions show. `UPDATE_GOLDEN=1`
-//! rewrites the `expect` lines: read the difference before you commit it.
+//! JSON is compared as values. Texts of several lines are shown as a list that
+//! begins with `¶`; what a tool says twice, as text and as structured content, is
+//! shown once. `{dir}` stands for the temporary folder, `{version}` for the
+//! version of the package, `{ttl}` for the milliseconds until the next refresh,
+//! `{cursor}` for the cursor of the last page; `{instructions}` and `{serverInfo}`
+//! for what the transcripts of whole sessions show.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::mem;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::project::{
-    LEGACY, Project, Session, assert_golden, assert_same, files_in, updating, workspace,
-};
+use crate::project::{LEGACY, Project, Session, assert_golden, files_in, workspace};
 
 macro_rules! transcripts {
     ($($name:ident)*) => {
         const TRANSCRIPTS: &[&str] = &[$(stringify!($name)),*];
 
-        $(#[test] fn $name() { play(stringify!($name)); })*
+        $(#[test] fn $name() { replay(stringify!($name)); })*
     };
 }
 
@@ -47,6 +51,8 @@ transcripts! {
     probe_then_initialize
     before_the_handshake
     second_handshake
+    methods_2025_11_25
+    methods_2026_07_28
     tools_succeed
     tools_refuse
     faulty_messages
@@ -55,206 +61,285 @@ transcripts! {
 }
 
 #[test]
-fn every_transcript_is_played() {
-    let listed: BTreeSet<String> = TRANSCRIPTS.iter().map(|t| format!("{t}.jsonl")).collect();
+fn every_transcript_is_replayed() {
+    let listed: BTreeSet<String> = TRANSCRIPTS.iter().map(|t| format!("{t}.md")).collect();
     let found = files_in("tests/wire");
     assert_eq!(found, listed, "add or remove the name in wire.rs");
 }
 
-/// Plays one transcript and compares what was heard with what it expects.
-fn play(name: &str) {
-    let path = workspace().join(format!("tests/wire/{name}.jsonl"));
+/// Replays a transcript and compares what the server said.
+fn replay(name: &str) {
+    let path = workspace().join(format!("tests/wire/{name}.md"));
     let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut player = Player {
         brief: !name.starts_with("session_2"),
         project: Project::new(),
         session: None,
+        reply: None,
+        cursor: String::new(),
     };
-    let mut heard = String::new();
-    for (number, line) in text.lines().enumerate() {
-        let step: Value = serde_json::from_str(line)
-            .unwrap_or_else(|e| panic!("{}:{}: {e}", path.display(), number + 1));
-        let became = player.step(&step, &format!("{name}.jsonl:{}", number + 1));
-        let _ = writeln!(heard, "{}", became.unwrap_or_else(|| line.to_owned()));
-    }
-    if updating() {
-        assert_golden(&path, &heard);
-    } else {
-        assert_same(
-            &format!("tests/wire/{name}.jsonl"),
-            &shown(&text),
-            &shown(&heard),
-        );
-    }
-}
-
-/// Objects compare whatever the order of their keys, so both sides are sorted
-/// and spread over lines before they are compared.
-fn shown(text: &str) -> String {
-    text.lines()
-        .map(|line| {
-            let value: Value = serde_json::from_str(line).expect("a line of a transcript is JSON");
-            serde_json::to_string_pretty(&sorted(value)).expect("JSON can be written") + "\n"
-        })
-        .collect()
-}
-
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Array(items) => items.into_iter().map(sorted).collect(),
-        Value::Object(object) => {
-            let mut pairs: Vec<_> = object.into_iter().map(|(k, v)| (k, sorted(v))).collect();
-            pairs.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(pairs.into_iter().collect())
+    let mut replayed = String::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        let info = line.trim_start_matches('`');
+        let fence = &line[..line.len() - info.len()];
+        if fence.len() < 3 {
+            let _ = writeln!(replayed, "{line}");
+            continue;
         }
-        other => other,
+        let mut body = String::new();
+        for (_, line) in lines.by_ref().take_while(|(_, line)| *line != fence) {
+            let _ = writeln!(body, "{line}");
+        }
+        let place = format!("{name}.md:{}", number + 1);
+        let said = player.step(info, &body, &place);
+        let (info, body) = said.unwrap_or((info.to_owned(), body));
+        let _ = writeln!(replayed, "{fence}{info}\n{body}{fence}");
     }
+    assert_golden(&path, &replayed);
 }
 
 struct Player {
-    /// Whether to leave out texts that the `session` transcripts show in full.
+    /// Whether to leave out texts that the transcripts of whole sessions show.
     brief: bool,
     project: Project,
     session: Option<Session>,
+    /// The reply to the last request.
+    reply: Option<Value>,
+    /// The cursor of the last page.
+    cursor: String,
 }
 
 impl Player {
-    /// Does one step; gives the line that should stand there, where it may differ.
-    fn step(&mut self, step: &Value, place: &str) -> Option<String> {
-        let (kind, value) = step
-            .as_object()
-            .and_then(|s| s.iter().next())
-            .unwrap_or_else(|| panic!("{place}: not a step"));
-        match kind.as_str() {
-            "note" => {}
-            "fixture" => self.project = Project::from_fixture(text(value, place)),
+    /// Does one step. For what the server said, returns the block that should
+    /// stand in its place.
+    fn step(&mut self, info: &str, body: &str, place: &str) -> Option<(String, String)> {
+        let (kind, argument) = info.split_once(' ').unwrap_or((info, ""));
+        let parse = || -> Value {
+            serde_json::from_str(body).unwrap_or_else(|e| panic!("{place}: not JSON: {e}"))
+        };
+        let said = match kind {
+            "fixture" => {
+                self.project = Project::from_fixture(argument);
+                return None;
+            }
             "file" => {
-                self.project
-                    .file(text(&value[0], place), text(&value[1], place));
+                self.project.file(argument, body);
+                return None;
             }
             "serve" => {
-                let arguments: Vec<&str> = value
-                    .as_array()
+                self.serve(argument, body, place);
+                return None;
+            }
+            "result" | "error" => {
+                let reply = self.reply.take();
+                let mut reply = reply.unwrap_or_else(|| panic!("{place}: nothing was requested"));
+                let kind = ["error", "result"]
                     .into_iter()
-                    .flatten()
-                    .map(|a| text(a, place))
-                    .collect();
-                self.session = Some(self.project.serve(&arguments));
+                    .find(|k| reply.get(k).is_some());
+                let kind = kind.unwrap_or_else(|| panic!("{place}: neither in {reply}"));
+                let value = reply[kind].take();
+                return Some((kind.to_owned(), self.shown(value)));
             }
-            "send" => self.session(place).send(value),
-            "raw" => self.session(place).send_raw(text(value, place).as_bytes()),
-            "hex" => self.session(place).send_raw(&unhex(text(value, place))),
+            "request" => {
+                let params = match body {
+                    "" => Value::Null,
+                    body => from_json(&body.replace("{cursor}", &self.cursor), place),
+                };
+                self.reply = Some(self.session(place).request(argument, params));
+                return None;
+            }
+            "send" => {
+                self.session(place).send(&parse());
+                return None;
+            }
+            "raw" => {
+                self.session(place).send_raw(body.as_bytes());
+                return None;
+            }
+            "bytes" => {
+                let line = body.strip_suffix('\n').unwrap_or(body);
+                self.session(place).send_raw(&unescape(line, place));
+                return None;
+            }
             "long" => {
-                let times = usize::try_from(value[2].as_u64().expect("a count")).expect("a size");
-                let middle = text(&value[1], place).repeat(times);
-                let line = [text(&value[0], place), &middle, text(&value[3], place)].concat();
+                let line = long(&parse(), place);
                 self.session(place).send_raw(line.as_bytes());
+                return None;
             }
-            "expect" => {
-                let message = self.session(place).message();
-                let dir = self.project.dir();
-                let message = message.map_or(Value::Null, |m| normal(m, dir, self.brief));
-                return Some(json!({ "expect": message }).to_string());
+            "close" => {
+                self.session(place).close();
+                return None;
             }
-            "close" => self.session(place).close(),
+            "receive" => self.session(place).message().unwrap_or_default(),
+            "notifications" => self
+                .session(place)
+                .take_notifications(count(argument, place))
+                .into(),
             "exit" => {
                 let session = self.session(place);
+                session.close();
                 let rest = session.message();
                 assert_eq!(rest, None, "{place}: more on stdout than was expected");
-                return Some(json!({ "exit": session.wait().code }).to_string());
+                json!(session.wait().code)
             }
             other => panic!("{place}: no step is called {other}"),
+        };
+        Some((info.to_owned(), self.shown(said)))
+    }
+
+    fn serve(&mut self, era: &str, arguments: &str, place: &str) {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        let mut session = self.project.serve(&arguments);
+        match era {
+            "" => {}
+            LEGACY => drop(session.initialize(LEGACY)),
+            "2026-07-28" => drop(session.discover()),
+            other => panic!("{place}: no era is called {other}"),
         }
-        None
+        self.session = Some(session);
     }
 
     fn session(&mut self, place: &str) -> &mut Session {
-        self.session
-            .as_mut()
-            .unwrap_or_else(|| panic!("{place}: nothing is being served"))
+        let session = self.session.as_mut();
+        session.unwrap_or_else(|| panic!("{place}: nothing is being served"))
+    }
+
+    /// A value as it stands in a transcript.
+    fn shown(&mut self, value: Value) -> String {
+        let mut out = String::new();
+        pretty(&self.normal(value), 0, &mut out);
+        out.push('\n');
+        out
+    }
+
+    /// Replaces what differs from run to run by its placeholder, sorts members,
+    /// and splits texts into lines.
+    fn normal(&mut self, value: Value) -> Value {
+        match value {
+            Value::String(text) if text == env!("CARGO_PKG_VERSION") => "{version}".into(),
+            Value::String(text) => {
+                let text = text.replace(&self.project.dir().display().to_string(), "{dir}");
+                if text.trim_end().contains('\n') {
+                    ["¶"].into_iter().chain(text.split('\n')).collect()
+                } else {
+                    text.into()
+                }
+            }
+            Value::Array(items) => items.into_iter().map(|item| self.normal(item)).collect(),
+            Value::Object(mut object) => {
+                say_once(&mut object);
+                if let Some(Value::String(cursor)) = object.get_mut("nextCursor") {
+                    self.cursor = mem::replace(cursor, "{cursor}".to_owned());
+                }
+                if let Some(ttl) = object.get_mut("ttlMs").filter(|ttl| ttl.is_u64()) {
+                    *ttl = "{ttl}".into();
+                }
+                for key in ["instructions", "serverInfo"] {
+                    if let Some(value) = object.get_mut(key).filter(|_| self.brief) {
+                        *value = format!("{{{key}}}").into();
+                    }
+                }
+                object.sort_keys();
+                let normal = object.into_iter().map(|(key, it)| (key, self.normal(it)));
+                Value::Object(normal.collect())
+            }
+            other => other,
+        }
     }
 }
 
-fn text<'a>(value: &'a Value, place: &str) -> &'a str {
-    value
-        .as_str()
-        .unwrap_or_else(|| panic!("{place}: text is wanted, found {value}"))
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    let pairs = text.as_bytes().chunks(2);
-    pairs
-        .map(|pair| {
-            std::str::from_utf8(pair)
-                .ok()
-                .and_then(|p| u8::from_str_radix(p, 16).ok())
-        })
-        .collect::<Option<Vec<u8>>>()
-        .expect("hex digits in pairs")
-}
-
-/// Replaces what differs from run to run by its placeholder.
-fn normal(value: Value, dir: &Path, brief: bool) -> Value {
-    match value {
-        Value::String(text) if text == env!("CARGO_PKG_VERSION") => "{version}".into(),
-        Value::String(text) => text.replace(&dir.display().to_string(), "{dir}").into(),
-        Value::Array(items) => items.into_iter().map(|v| normal(v, dir, brief)).collect(),
-        Value::Object(object) => object
-            .into_iter()
-            .map(|(key, value)| {
-                let value = match key.as_str() {
-                    "ttlMs" if value.is_u64() => "{ttl}".into(),
-                    "instructions" | "serverInfo" if brief => format!("{{{key}}}").into(),
-                    _ => normal(value, dir, brief),
-                };
-                (key, value)
-            })
-            .collect(),
-        other => other,
-    }
-}
-
-/// Requests that are sent all at once are all answered, each once.
-#[test]
-fn pipelined_requests_are_all_answered() {
-    let project = Project::from_fixture("tree");
-    answer_all(project.serve(&["--dir", "."]), 500);
-}
-
-/// The same where the client reads so slowly that replies have to wait for room.
-#[test]
-fn a_slow_reader_gets_every_reply() {
-    let project = Project::from_fixture("tree");
-    let mut command = project.command();
-    command.args(["serve", "--dir", "."]);
-    answer_all(Session::start_slow(command), 1500);
-}
-
-fn answer_all(mut session: Session, count: usize) {
-    session.initialize(LEGACY);
-    let call = |id: usize| {
-        json!({
-            "jsonrpc": "2.0", "id": format!("r{id}"), "method": "tools/call",
-            "params": { "name": "get_skill", "arguments": { "context": "react auth login session" } }
-        })
+/// Tools repeat their structured content as the text of the first block.
+fn say_once(result: &mut Map<String, Value>) {
+    let Some(structured) = result.get("structuredContent").cloned() else {
+        return;
     };
-    // From a thread of its own: a server that waits for its client reads nothing.
-    let mut requests = String::new();
-    for id in 0..count {
-        requests.push_str(&call(id).to_string());
-        requests.push('\n');
+    let text = result
+        .get_mut("content")
+        .map(|content| &mut content[0]["text"]);
+    if let Some(Value::String(text)) = text
+        && serde_json::from_str(text).is_ok_and(|repeated: Value| repeated == structured)
+    {
+        "{structuredContent}".clone_into(text);
     }
-    let writer = session.send_aside(requests);
-    let mut seen = BTreeSet::new();
-    for _ in 0..count {
-        let reply = session.message().expect("a reply for each request");
-        let id = reply["id"].as_str().expect("our ids are texts").to_owned();
-        assert!(reply["result"]["content"][0]["text"].is_string(), "{reply}");
-        assert!(seen.insert(id), "answered twice: {reply}");
+}
+
+/// The width up to which a value stands on one line.
+const WIDTH: usize = 100;
+
+/// JSON with short values on one line and the members of long ones below each other.
+fn pretty(value: &Value, depth: usize, out: &mut String) {
+    let short = value.to_string();
+    let (open, close, items): (_, _, Vec<(String, &Value)>) = match value {
+        Value::Array(items) if !items.is_empty() => (
+            '[',
+            ']',
+            items.iter().map(|item| (String::new(), item)).collect(),
+        ),
+        Value::Object(object) if !object.is_empty() => {
+            let member = |(key, item)| (format!("{}: ", json!(key)), item);
+            ('{', '}', object.iter().map(member).collect())
+        }
+        _ => return out.push_str(&short),
+    };
+    if short.chars().count() + 2 * depth <= WIDTH {
+        return out.push_str(&short);
     }
-    writer.join().expect("all requests were taken");
-    let ended = session.finish();
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    out.push(open);
+    let last = items.len() - 1;
+    for (at, (key, item)) in items.into_iter().enumerate() {
+        let _ = write!(out, "\n{}{key}", "  ".repeat(depth + 1));
+        pretty(item, depth + 1, out);
+        if at < last {
+            out.push(',');
+        }
+    }
+    let _ = write!(out, "\n{}{close}", "  ".repeat(depth));
+}
+
+fn from_json(text: &str, place: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{place}: not JSON: {e}"))
+}
+
+fn count(text: &str, place: &str) -> usize {
+    text.parse().unwrap_or_else(|e| panic!("{place}: {e}"))
+}
+
+/// First text, second text, how many times, last text.
+fn long(parts: &Value, place: &str) -> String {
+    let text = |at: usize| {
+        parts[at]
+            .as_str()
+            .unwrap_or_else(|| panic!("{place}: {at}"))
+    };
+    let times = parts[2]
+        .as_u64()
+        .and_then(|times| usize::try_from(times).ok());
+    let middle = text(1).repeat(times.unwrap_or_else(|| panic!("{place}: no count")));
+    [text(0), &middle, text(3), "\n"].concat()
+}
+
+/// The bytes of a line with escapes.
+fn unescape(line: &str, place: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = line;
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        bytes.extend_from_slice(plain.as_bytes());
+        let (byte, length) = match escape.as_bytes() {
+            [b'n', ..] => (b'\n', 1),
+            [b'r', ..] => (b'\r', 1),
+            [b'\\', ..] => (b'\\', 1),
+            [b'x', _, _, ..] => match u8::from_str_radix(&escape[1..3], 16) {
+                Ok(byte) => (byte, 3),
+                Err(e) => panic!("{place}: {e}"),
+            },
+            _ => panic!("{place}: unknown escape"),
+        };
+        bytes.push(byte);
+        rest = &escape[length..];
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes
 }
 
 /// The tools say the same in both eras; only the envelope differs.
@@ -287,77 +372,4 @@ fn both_eras_answer_the_same() {
         }
         assert_eq!(other["resultType"], "complete", "{tool}");
     }
-}
-
-/// Requests that are still in the pipe when the client closes it are answered.
-#[test]
-fn requests_before_the_end_of_input_are_answered() {
-    let project = Project::from_fixture("tree");
-    let mut session = project.serve(&["--dir", "."]);
-    session.initialize(LEGACY);
-    for id in 100..120 {
-        session.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {} }));
-    }
-    let ended = {
-        session.close();
-        let mut ids = BTreeSet::new();
-        while let Some(reply) = session.message() {
-            ids.extend(reply["id"].as_u64());
-        }
-        assert_eq!(ids, (100..120).collect());
-        session.wait()
-    };
-    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-}
-
-/// Neither a fault in the skills nor one in a call writes to stdout.
-#[test]
-fn diagnostics_go_to_stderr() {
-    let project = Project::new();
-    project
-        .file(
-            "skills/bad/SKILL.md",
-            "---\nname: bad\n---\nno description\n",
-        )
-        .skill("skills/good", "good", "Good");
-    let mut session = project.serve(&["--dir", "skills"]);
-    session.initialize(LEGACY);
-    session.tool_text("skill", &json!({ "name": "good" }));
-    session.tool_error("skill", &json!({ "name": "bad" }));
-    let ended = session.finish();
-    assert!(
-        ended.stderr.contains("skills/bad/SKILL.md"),
-        "nothing about it on stderr: {ended:?}"
-    );
-}
-
-/// A client that goes away without a word does not leave a server behind.
-#[test]
-fn a_closed_stdout_ends_the_server() {
-    use std::io::Write as _;
-    use std::process::Stdio;
-    let project = Project::from_fixture("tree");
-    let mut command = project.command();
-    command
-        .args(["serve", "--dir", "."])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut child = command
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary starts");
-    drop(child.stdout.take());
-    let mut stdin = child.stdin.take().expect("stdin is piped");
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": { "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "s", "version": "0" } }
-    });
-    // The server may be gone before the second line: then the pipe is broken.
-    for _ in 0..2 {
-        let _ = writeln!(stdin, "{hello}");
-    }
-    // stdin stays open: only the closed stdout can tell the server.
-    let status = child.wait().expect("the server ends");
-    drop(stdin);
-    assert!(status.code().is_some(), "ended by a signal: {status}");
 }

@@ -10,6 +10,7 @@ mod listing;
 mod matching;
 mod notices;
 mod schemas;
+mod search_rules;
 mod searching;
 mod skill;
 

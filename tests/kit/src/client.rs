@@ -1,0 +1,205 @@
+//! A program at the other end of two pipes, line by line: what a session with a
+//! server and the benchmarks both stand on. It knows no JSON.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a line may take before the test gives up. It only ends a hang: no
+/// test asserts how long anything takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running program and the pipes to it. Dropping it ends the program.
+pub struct Client {
+    started: Instant,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Lines,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    stderr_reader: Option<JoinHandle<()>>,
+    /// What the caller waits for, if the message about a time-out should say more.
+    pub waits_for: String,
+}
+
+/// How lines of stdout are read.
+enum Lines {
+    /// By a thread: the program never has to wait for a test that is writing.
+    Thread(Receiver<Vec<u8>>),
+    /// By the caller, so that no thread disturbs a measurement.
+    Inline(BufReader<ChildStdout>),
+}
+
+impl Client {
+    /// Starts a program; a thread reads what it writes.
+    pub fn start(command: Command) -> Self {
+        Self::start_reading(command, Duration::ZERO)
+    }
+
+    /// The same, with a pause before each read, so that the pipe fills up and the
+    /// program has to wait for room.
+    pub fn start_slow(command: Command) -> Self {
+        Self::start_reading(command, Duration::from_millis(20))
+    }
+
+    /// Starts a program to be measured: no threads, and stderr is discarded.
+    pub fn start_measured(mut command: Command) -> Self {
+        let started = Instant::now();
+        let mut child = spawn(command.stderr(Stdio::null()));
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let lines = Lines::Inline(BufReader::with_capacity(64 * 1024, stdout));
+        Self::new(started, child, lines)
+    }
+
+    fn start_reading(mut command: Command, pause: Duration) -> Self {
+        let started = Instant::now();
+        let mut child = spawn(command.stderr(Stdio::piped()));
+        let from = child.stdout.take().expect("stdout is piped");
+        let mut errors = child.stderr.take().expect("stderr is piped");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let mut reader = BufReader::with_capacity(1 << 20, SlowReader { from, pause });
+            loop {
+                let mut line = Vec::new();
+                match reader.read_until(b'\n', &mut line) {
+                    Ok(1..) if sender.send(line).is_ok() => {}
+                    _ => return,
+                }
+            }
+        });
+        let mut client = Self::new(started, child, Lines::Thread(lines));
+        let sink = Arc::clone(&client.stderr);
+        client.stderr_reader = Some(std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = errors.read(&mut buffer) {
+                let mut sink = sink.lock().expect("no reader panics");
+                sink.extend_from_slice(&buffer[..n]);
+            }
+        }));
+        client
+    }
+
+    fn new(started: Instant, mut child: Child, lines: Lines) -> Self {
+        Self {
+            started,
+            stdin: child.stdin.take(),
+            child,
+            lines,
+            stderr: Arc::default(),
+            stderr_reader: None,
+            waits_for: String::new(),
+        }
+    }
+
+    /// Sends bytes as they are; the caller ends the line.
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("stdin is still open");
+        if let Err(e) = stdin.write_all(bytes).and_then(|()| stdin.flush()) {
+            panic!("the server does not read: {e}\n{}", self.stderr_so_far());
+        }
+    }
+
+    /// Sends text from a thread of its own, by a second handle on stdin.
+    #[cfg(unix)]
+    pub fn send_aside(&mut self, text: impl Into<Vec<u8>>) -> JoinHandle<()> {
+        use std::os::fd::AsFd;
+        let bytes = text.into();
+        let stdin = self.stdin.as_ref().expect("stdin is still open");
+        let stdin = stdin.as_fd().try_clone_to_owned().map(std::fs::File::from);
+        let mut stdin = stdin.expect("a pipe can be duplicated");
+        std::thread::spawn(move || stdin.write_all(&bytes).expect("the server reads"))
+    }
+
+    /// The next line of stdout with its line end, or `None` at the end.
+    pub fn line(&mut self) -> Option<Vec<u8>> {
+        match &mut self.lines {
+            Lines::Inline(reader) => {
+                let mut line = Vec::new();
+                let read = reader.read_until(b'\n', &mut line);
+                (read.expect("stdout can be read") > 0).then_some(line)
+            }
+            Lines::Thread(lines) => match lines.recv_timeout(PATIENCE) {
+                Ok(line) => Some(line),
+                Err(RecvTimeoutError::Disconnected) => None,
+                Err(RecvTimeoutError::Timeout) => panic!(
+                    "no answer in {PATIENCE:?} {}\n{}",
+                    self.waits_for,
+                    self.stderr_so_far()
+                ),
+            },
+        }
+    }
+
+    /// Closes stdin: the client is gone.
+    pub fn close(&mut self) {
+        drop(self.stdin.take());
+    }
+
+    /// Waits for the process to end.
+    pub fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        let status = loop {
+            match self.child.try_wait().expect("a child can be waited for") {
+                Some(status) => break status,
+                None if start.elapsed() > PATIENCE => {
+                    panic!("the server does not end\n{}", self.stderr_so_far())
+                }
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        if let Some(reader) = self.stderr_reader.take() {
+            reader.join().expect("the reader of stderr does not panic");
+        }
+        status
+    }
+
+    /// What the program has written to stderr until now.
+    pub fn stderr_so_far(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.lock().expect("no reader panics")).into_owned()
+    }
+
+    /// Time since just before the process was started.
+    pub fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Resident memory in KiB: all of it, and the part that no file backs. `None`
+    /// on systems without `/proc/PID/status`.
+    pub fn resident(&self) -> Option<(u64, u64)> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name))?;
+            line.split_whitespace().nth(1)?.parse().ok()
+        };
+        Some((field("VmRSS:")?, field("RssAnon:")?))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Only this child, by its own handle; an error means that it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn(command: &mut Command) -> Child {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let child = piped.spawn();
+    child.unwrap_or_else(|e| panic!("start {}: {e}", command.get_program().display()))
+}
+
+/// A reader that pauses before each read.
+struct SlowReader<R> {
+    from: R,
+    pause: Duration,
+}
+
+impl<R: Read> Read for SlowReader<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        std::thread::sleep(self.pause);
+        self.from.read(into)
+    }
+}
