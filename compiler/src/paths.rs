@@ -44,7 +44,7 @@ pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether `path` is `directory` or lies below it.
+/// Whether `path` is `directory` or below it.
 pub(crate) fn is_within(path: &str, directory: &str) -> bool {
     directory.is_empty()
         || path

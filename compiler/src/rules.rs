@@ -1,6 +1,6 @@
 //! The table of rules: everything the compiler can report, one row per code with
 //! its default severity and meaning. Checks that change nothing about what is
-//! served live below, one file per group; the others stand where they are decided.
+//! served are below, one file per group; the others are where the decision is made.
 
 pub(crate) mod files;
 pub(crate) mod references;
@@ -112,7 +112,7 @@ rules! {
 
     // Files.
     AssetShape "asset-shape" Warning "A file declaration is malformed."
-    AssetEscapesSkill "asset-escapes-skill" Error "A declared file lies outside the skill."
+    AssetEscapesSkill "asset-escapes-skill" Error "A declared file is outside the skill."
     MissingAsset "missing-asset" Warning "A declared file does not exist."
     DuplicateAsset "duplicate-asset" Warning "A file is declared twice; the first declaration counts."
     UndeclaredFile "undeclared-file" Info "A file beside a page is not declared, so it is not served."

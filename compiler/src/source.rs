@@ -36,7 +36,7 @@ pub(crate) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            // Hosts walk 4 to 6 levels; the deepest real file lies 11 deep.
+            // Hosts walk 4 to 6 levels; the deepest real file is 11 deep.
             depth: 16,
             // The largest real repository of skills has 14,000 files.
             entries: 100_000,

@@ -135,7 +135,7 @@ fn compare_names(
     let diagnostic = diagnostic.help(format!(
         "write `name: {folder}` or rename the folder; some hosts require equal names"
     ));
-    // The name of a root's directory is often chosen by whoever cloned it.
+    // The name of a root's directory depends on who cloned it.
     let severity = if directory.is_empty() {
         Severity::Info
     } else {

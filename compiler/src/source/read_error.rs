@@ -115,7 +115,7 @@ impl ReadError {
     fn severity(&self, code: Code, relevance: Relevance) -> Severity {
         let default = code.severity();
         match (&self.cause, relevance) {
-            // It looks like a skill that somebody wrote.
+            // Somebody probably wrote it as a skill.
             (Cause::Ignored(true), _) => Severity::Warning,
             (Cause::Ignored(false) | Cause::Missing | Cause::TooMany(_), _) => default,
             _ if self.path.is_empty() => default,

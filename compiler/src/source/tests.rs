@@ -1,4 +1,4 @@
-//! The disk, as it is and as an attacker would have it.
+//! Real disks and hostile ones.
 
 #![cfg(unix)]
 
@@ -110,7 +110,7 @@ fn skipped(why: &str) {
 }
 
 #[test]
-fn entries_are_sorted_whatever_order_they_came_in() {
+fn entries_are_sorted() {
     let disk = Disk::new();
     for path in ["r/b/x", "r/a/y", "r/a.md", "r/a-b/z", "r/ä", "r/Z"] {
         disk.file(path, path);
@@ -142,7 +142,7 @@ enum Outcome {
 }
 
 #[test]
-fn links_lead_only_where_the_policy_lets_them() {
+fn links_are_followed_only_where_the_rules_allow() {
     use LinkCause::{Broken, Cycle, Escapes, Hidden};
     use Outcome::{Followed, Refused};
 
@@ -291,7 +291,7 @@ fn links_lead_only_where_the_policy_lets_them() {
 }
 
 #[test]
-fn a_project_is_what_holds_the_root_or_its_hosts_home() {
+fn a_project_contains_the_root_or_the_hosts_home() {
     // root, link, target, whether it is followed
     let cases = [
         ("repo/skills", "a", "../../repo/store/s", true),
@@ -335,7 +335,7 @@ fn links_in_a_linked_skill_stay_in_it() {
 }
 
 #[test]
-fn circles_of_links_end() {
+fn cycles_of_links_end() {
     let disk = Disk::new();
     disk.link("r/a/to-b", "../b")
         .link("r/b/to-a", "../a")
@@ -402,7 +402,7 @@ fn pipes_sockets_and_devices_are_never_opened() {
 }
 
 #[test]
-fn what_took_a_files_place_is_not_read() {
+fn a_file_that_was_replaced_is_not_read() {
     type Swap = fn(&Disk);
     let swaps: [(&str, Swap); 4] = [
         ("a pipe", |disk| {
@@ -540,7 +540,7 @@ fn directories_deeper_than_the_limit_are_not_entered() {
 }
 
 #[test]
-fn a_root_with_too_much_in_it_is_refused_whole() {
+fn a_root_with_too_many_entries_is_refused() {
     let disk = Disk::new();
     for name in 0..10 {
         disk.file(&format!("r/{name}"), "x");
@@ -560,7 +560,7 @@ fn a_root_with_too_much_in_it_is_refused_whole() {
 }
 
 #[test]
-fn files_are_read_up_to_their_limits_and_sparse_ones_not_at_all() {
+fn files_over_the_limit_are_not_read() {
     let disk = Disk::new();
     disk.file("r/a", "12345")
         .file("r/b", "123456")
@@ -604,7 +604,7 @@ fn directories_of_certain_names_are_never_entered() {
 }
 
 #[test]
-fn what_may_not_be_read_is_named_and_the_rest_is_kept() {
+fn unreadable_paths_are_reported_and_the_rest_is_read() {
     let disk = Disk::new();
     disk.file("r/good/file", "g")
         .file("r/locked/file", "l")
@@ -638,7 +638,7 @@ fn what_may_not_be_read_is_named_and_the_rest_is_kept() {
 }
 
 #[test]
-fn a_root_that_is_missing_or_a_file_says_so() {
+fn a_root_may_be_missing_or_a_file() {
     let disk = Disk::new();
     disk.file("file", "x");
     assert_eq!(disk.walk("nowhere").roots[0].cause(), Some(&Cause::Missing));
@@ -671,7 +671,7 @@ fn paths_are_shown_as_the_user_would_type_them() {
 }
 
 #[test]
-fn the_fingerprint_moves_with_everything_that_counts() {
+fn the_fingerprint_changes_with_everything_relevant() {
     type Change = fn(&Disk);
     let changes: [(&str, bool, Change); 13] = [
         ("nothing", false, |_| {}),
@@ -739,7 +739,7 @@ fn the_fingerprint_moves_with_everything_that_counts() {
 }
 
 #[test]
-fn a_root_that_comes_and_goes_moves_the_fingerprint() {
+fn a_root_that_appears_or_vanishes_changes_the_fingerprint() {
     let disk = Disk::new();
     let missing = disk.fingerprint("r");
     assert_eq!(disk.fingerprint("r"), missing);

@@ -28,7 +28,7 @@ fn leaks(compiled: &Compiled) -> bool {
 }
 
 #[test]
-fn links_out_of_the_tree_serve_nothing_and_are_named_with_their_target() {
+fn links_out_of_the_tree_serve_nothing_and_are_reported() {
     // link, target, whether the skill `leaky` is served
     let cases = [
         ("r/leaky/notes.txt", "../../outside/secret.txt", true),
@@ -65,7 +65,7 @@ fn links_out_of_the_tree_serve_nothing_and_are_named_with_their_target() {
 }
 
 #[test]
-fn a_skill_file_that_is_no_file_is_named_and_the_others_are_served() {
+fn a_skill_file_that_is_not_a_file_is_reported() {
     let tree = Tree::new();
     tree.skill("r/good", "good");
     for dir in ["r/pipe", "r/dir/SKILL.md"] {
@@ -94,7 +94,7 @@ fn a_skill_file_that_is_no_file_is_named_and_the_others_are_served() {
 }
 
 #[test]
-fn odd_names_cost_their_own_file_only() {
+fn unusable_names_only_affect_their_own_file() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 

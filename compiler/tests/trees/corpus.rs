@@ -1,5 +1,4 @@
-//! Real skills: every `SKILL.md` is served or reported. Ignored without a corpus;
-//! `build.rs` looks for one.
+//! Real skills: every `SKILL.md` is served or reported. Ignored without a corpus.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use skillbundle_compiler::{Options, Root, Severity, compile};
 use skillbundle_format::{Bundle, LeftOut, Publication, SkillSet, publications};
+use skillbundle_testkit::{material, test_with};
 
 /// Every file called `SKILL.md`, found independently of the compiler.
 fn skill_files(directory: &Path, found: &mut BTreeSet<PathBuf>) {
@@ -69,11 +69,10 @@ fn check_extension(set: &SkillSet) {
     );
 }
 
-#[test]
-#[cfg_attr(not(has_corpus), ignore = "needs a corpus: set SKILLBUNDLE_CORPUS")]
+#[test_with(corpus)]
 #[expect(clippy::print_stdout, reason = "people read the counts")]
 fn every_real_skill_is_served_or_reported() {
-    let trees = fs::read_dir(env!("CORPUS_DIR")).expect("the corpus can be read");
+    let trees = fs::read_dir(material("corpus")).expect("the corpus can be read");
     let mut trees: Vec<PathBuf> = trees.map(|it| it.expect("an entry").path()).collect();
     trees.retain(|it| it.is_dir());
     trees.sort();

@@ -172,7 +172,7 @@ fn a_negative_trigger_does_not_bring_its_words_to_the_skill() {
 }
 
 #[test]
-fn a_request_that_stands_in_two_files_counts_once() {
+fn a_request_in_two_files_counts_once() {
     let text = "[\"merge two pdf documents\"]";
     let found = evaluated(&tree(&[
         ("s/docs/pdf/evals.json", text),
@@ -192,7 +192,7 @@ fn a_page_owns_the_files_of_its_resource_directory() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_finding_with_its_line() {
+fn malformed_requests_are_reported_with_their_line() {
     let cases: &[(&str, &str, &[&str])] = &[
         (
             "s/evals.json",
@@ -260,7 +260,7 @@ fn what_cannot_be_read_is_a_finding_with_its_line() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_out_of_the_root_is_named_and_not_followed() {
+fn a_link_out_of_the_root_is_reported_and_not_followed() {
     let tree = tree(&[("elsewhere.json", "[\"merge two pdf documents\"]")]);
     tree.link("s/git/evals.json", "../../elsewhere.json");
     let found = evaluated(&tree);
@@ -276,7 +276,7 @@ fn files_are_read_up_to_the_limit_of_a_text() {
 }
 
 #[test]
-fn thin_descriptions_of_folder_skills_are_told() {
+fn thin_descriptions_of_folder_skills_are_reported() {
     let tree = tree(&[(
         "s/thin/SKILL.md",
         "---\nname: thin\ndescription: Helps with the deployment\n---\n# Body\n",

@@ -5,7 +5,7 @@ use skillbundle_compiler::{Compiled, Options, compile, fingerprint, recompile};
 use crate::kit::{Tree, page, paths, skill};
 
 #[test]
-fn a_root_that_comes_late_is_noticed() {
+fn a_root_that_appears_later_is_noticed() {
     let tree = Tree::new();
     let roots = tree.roots(&["late"]);
     let before = fingerprint(&roots).expect("a missing root is no failure");
@@ -128,7 +128,7 @@ fn descriptions(compiled: &Compiled) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_deleted_is_not_kept() {
+fn a_deleted_skill_is_not_kept() {
     let tree = Tree::new();
     tree.skill("r/a", "a").skill("r/b", "b");
     let roots = tree.roots(&["r"]);
@@ -139,7 +139,7 @@ fn what_is_deleted_is_not_kept() {
 }
 
 #[test]
-fn a_failed_skill_is_named_with_the_path_it_would_have() {
+fn a_failed_skill_has_the_path_it_would_have() {
     let tree = Tree::new();
     tree.file("r/g/a/SKILL.md", "no frontmatter")
         .file("r/SKILL.md", "---\nname: x")

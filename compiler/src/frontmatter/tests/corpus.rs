@@ -1,9 +1,9 @@
-//! Real skills against two other YAML parsers. Ignored without a corpus; `build.rs`
-//! looks for one.
+//! Real skills against two other YAML parsers. Ignored without a corpus.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use skillbundle_testkit::{material, test_with};
 
 use super::super::*;
 use crate::report::Location;
@@ -35,19 +35,18 @@ fn same(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-#[test]
-#[cfg_attr(not(has_corpus), ignore = "needs a corpus: set SKILLBUNDLE_CORPUS")]
+#[test_with(corpus)]
 #[expect(
     clippy::print_stderr,
     reason = "the counts are what a person runs it for"
 )]
 fn real_skills_read_as_other_parsers_read_them() {
-    let dir = Path::new(env!("CORPUS_DIR"));
+    let dir = material("corpus");
     let (mut files, mut fenced, mut fixable, mut compared) = (0, 0, 0, [0, 0]);
-    for path in skills(dir) {
+    for path in skills(&dir) {
         files += 1;
         let source = std::fs::read(&path).unwrap();
-        let name = path.strip_prefix(dir).unwrap().display().to_string();
+        let name = path.strip_prefix(&dir).unwrap().display().to_string();
         let (document, found) = parse(&name, &source);
         let Some(document) = document else {
             eprintln!(

@@ -148,7 +148,7 @@ fn tools_are_one_list_in_every_shape() {
 }
 
 #[test]
-fn known_keys_have_their_shape_and_typing_errors_are_named() {
+fn known_keys_have_a_shape_and_typos_are_reported() {
     for (yaml, findings) in [
         ("license: 2.0\n", &["not-text 2:10"][..]),
         ("version: 1.10\n", &["not-text 2:10"]),

@@ -93,12 +93,12 @@ fn check(source: &[u8]) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn any_bytes_give_an_answer(source in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_accepted(source in proptest::collection::vec(any::<u8>(), 0..300)) {
         check(&source)?;
     }
 
     #[test]
-    fn any_frontmatter_gives_an_answer(text in file()) {
+    fn any_frontmatter_is_accepted(text in file()) {
         check(text.as_bytes())?;
         check(format!("---\n{text}\n---\nbody").as_bytes())?;
         parse_yaml("f", text.as_bytes());
