@@ -24,6 +24,8 @@ impl Offering {
             tools: self.tools.unwrap_or_default(),
             dotted_names: self.dotted_names,
             description_bytes: self.description_bytes,
+            #[cfg(feature = "conformance-fixtures")]
+            extra: None,
         }
     }
 }

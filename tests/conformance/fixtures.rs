@@ -1,304 +1,380 @@
-//! The server with what the official conformance suite asks for by name beside
-//! its own: tools, resources and prompts that serve no other purpose. Only in
-//! builds with the feature `conformance-fixtures`, and there only on demand.
+//! The tools, resources and prompts that the official conformance suite asks for by name, as rows
+//! that the server's method table takes before its own. They are data, in `fixtures.json`; only
+//! builds with the feature `conformance-fixtures` hold them, and serve them on demand.
 
-// Log messages are of the older era; whoever speaks it is to be served.
-#![expect(deprecated)]
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
-mod catalog;
-mod notices;
-mod rounds;
+use serde_json::{Map, Value, json};
+use skillbundle_server::{ErrorData, Extra, ExtraCall, ExtraMethod, ExtraResult};
 
-use std::sync::{Arc, Mutex, PoisonError};
+/// The fixtures.
+static CATALOG: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("fixtures.json")).expect("the suite reads it")
+});
 
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo,
-    CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
-    GetPromptResult, GetSkillRequestParams, GetSkillResult, InitializeRequestParams,
-    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListSkillsResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
-    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ResultType, ServerConfig,
-    SetLevelRequestMethod, SetLevelRequestParams,
+/// The log level that a client of an older revision has set. There are no sessions, so it holds
+/// for all clients.
+static LEVEL: Mutex<Option<String>> = Mutex::new(None);
+
+/// Between two notifications. The suite asks for it: what is sent at one time might be taken for
+/// one.
+const PAUSE: Duration = Duration::from_millis(50);
+
+const NO_CAPABILITY: i32 = -32021;
+const NO_METHOD: i32 = -32601;
+
+/// What the server gets.
+pub(crate) static EXTRA: Extra = Extra {
+    methods: &[
+        row("initialize", |call| Box::pin(initialize(call))),
+        row("logging/setLevel", |call| {
+            Box::pin(std::future::ready(set_level(call)))
+        }),
+        row("tools/list", |call| Box::pin(list(call, "tools", "tools"))),
+        row("tools/call", |call| Box::pin(call_tool(call))),
+        row("resources/list", |call| {
+            Box::pin(list(call, "resources", "resources"))
+        }),
+        row("resources/templates/list", |call| {
+            Box::pin(list(call, "resourceTemplates", "templates"))
+        }),
+        row("resources/read", |call| Box::pin(read(call))),
+        row("prompts/list", |call| {
+            Box::pin(list(call, "prompts", "prompts"))
+        }),
+        row("prompts/get", |call| Box::pin(get_prompt(call))),
+        row("completion/complete", |call| Box::pin(complete(call))),
+    ],
+    schema: |tool| Some(find("tools", "name", tool)?["definition"]["inputSchema"].clone()),
 };
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
-use super::{Era, Server, era};
-use catalog::{CATALOG, PromptFixture, Tells, ToolFixture, filled};
-use rounds::Told;
-
-/// The server and the fixtures. What is not written here, such as
-/// subscriptions, is not offered over HTTP by the server itself.
-#[derive(Clone)]
-pub(crate) struct Fixtures {
-    server: Server,
-    /// What a client of the older era set. There are no sessions: for all.
-    level: Arc<Mutex<Option<LoggingLevel>>>,
+const fn row(
+    name: &'static str,
+    answer: for<'a> fn(&'a ExtraCall<'a>) -> ExtraResult<'a>,
+) -> ExtraMethod {
+    ExtraMethod { name, answer }
 }
 
-impl Fixtures {
-    pub(crate) fn beside(server: Server) -> Self {
-        Self {
-            server,
-            level: Arc::default(),
-        }
+/// The fixture of this kind whose definition has this value.
+fn find(kind: &str, member: &str, value: &str) -> Option<&'static Value> {
+    let mut fixtures = CATALOG[kind].as_array()?.iter();
+    fixtures.find(|fixture| fixture["definition"][member] == value)
+}
+
+fn text<'a>(call: &'a ExtraCall<'_>, param: &str) -> &'a str {
+    call.params[param].as_str().unwrap_or_default()
+}
+
+/// A result of the server's own, which says that it is complete where that is known.
+fn complete_result(call: &ExtraCall<'_>, mut result: Value) -> Value {
+    if call.is_stateless() {
+        result["resultType"] = json!("complete");
     }
+    result
+}
 
-    /// The least level of log messages that this client wants.
-    fn level(&self, context: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
-        if era(context) == Era::Stateless {
-            return context.meta.log_level();
-        }
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+async fn initialize(call: &ExtraCall<'_>) -> Result<Value, ErrorData> {
+    let mut result = call.base().await?;
+    result["capabilities"]["logging"] = json!({});
+    Ok(result)
+}
+
+fn set_level(call: &ExtraCall<'_>) -> Result<Value, ErrorData> {
+    if call.is_stateless() {
+        return Err(error(NO_METHOD, "logging/setLevel", None));
     }
+    *LEVEL.lock().unwrap_or_else(PoisonError::into_inner) = Some(text(call, "level").to_owned());
+    Ok(json!({}))
+}
 
-    async fn call(
-        &self,
-        tool: &ToolFixture,
-        request: &CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let told = Told {
-            state: request.request_state.as_deref(),
-            responses: request.input_responses.as_ref(),
-            capabilities: context.client_capabilities().unwrap_or_default(),
-        };
-        if let Some(asked) = rounds::next(&tool.rounds, &told)? {
-            return Ok(asked.into());
+/// The server's own list, with the fixtures at its end.
+async fn list(call: &ExtraCall<'_>, member: &str, kind: &str) -> Result<Value, ErrorData> {
+    let mut result = call.base().await?;
+    if let (None, Some(list)) = (result.get("nextCursor"), CATALOG[kind].as_array()) {
+        let fixtures = list.iter().map(|fixture| fixture["definition"].clone());
+        let listed = result[member].as_array_mut();
+        listed.expect("the server lists them").extend(fixtures);
+    }
+    Ok(result)
+}
+
+async fn call_tool(call: &ExtraCall<'_>) -> Result<Value, ErrorData> {
+    let Some(tool) = find("tools", "name", text(call, "name")) else {
+        return call.base().await;
+    };
+    if let Some(question) = question(call, tool)? {
+        return Ok(question);
+    }
+    match tool["tells"].as_str() {
+        Some("progress") => progress(call).await,
+        Some(_) => log(call).await,
+        None => {}
+    }
+    Ok(complete_result(call, tool["answer"].clone()))
+}
+
+/// Reports progress to a client that has asked for it.
+async fn progress(call: &ExtraCall<'_>) {
+    for done in [0, 50, 100] {
+        let token = &call.params["_meta"]["progressToken"];
+        if !token.is_null() {
+            let params = json!({ "progressToken": token, "progress": done, "total": 100 });
+            call.notify("notifications/progress", params);
         }
-        match tool.tells {
-            Tells::Nothing => {}
-            Tells::Progress => notices::progress(context).await,
-            Tells::Log => notices::log(context, self.level(context)).await,
-        }
-        let mut answer = tool.answer.clone();
-        answer.result_type = Some(ResultType::COMPLETE);
-        Ok(answer.into())
+        call.pause(PAUSE).await;
     }
 }
 
-fn tool(name: &str) -> Option<&'static ToolFixture> {
-    CATALOG
-        .tools
-        .iter()
-        .find(|tool| tool.definition.name == name)
+/// Sends three messages at the level `info` to a client that wants that level.
+async fn log(call: &ExtraCall<'_>) {
+    let level = if call.is_stateless() {
+        let level = &call.params["_meta"]["io.modelcontextprotocol/logLevel"];
+        level.as_str().map(str::to_owned)
+    } else {
+        LEVEL.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    };
+    let is_wanted = matches!(level.as_deref(), Some("debug" | "info"));
+    for message in ["started", "processing data", "completed"] {
+        if is_wanted {
+            let data = format!("Tool execution: {message}");
+            call.notify(
+                "notifications/message",
+                json!({ "level": "info", "data": data }),
+            );
+        }
+        call.pause(PAUSE).await;
+    }
 }
 
-fn prompt(name: &str) -> Option<&'static PromptFixture> {
-    let named = |prompt: &&PromptFixture| prompt.definition.name == name;
-    CATALOG.prompts.iter().find(named)
+async fn read(call: &ExtraCall<'_>) -> Result<Value, ErrorData> {
+    let Some(contents) = contents(text(call, "uri")) else {
+        return call.base().await;
+    };
+    let mut result = json!({ "contents": [contents] });
+    if call.is_stateless() {
+        result["ttlMs"] = json!(0);
+        result["cacheScope"] = json!("private");
+    }
+    Ok(complete_result(call, result))
 }
 
-/// What is at the address, literally or by a template.
+/// What is at the URI, literally or by a template.
 fn contents(uri: &str) -> Option<Value> {
-    let literal = CATALOG.resources.iter();
-    let mut literal = literal.filter(|fixture| fixture.definition.uri == uri);
-    if let Some(fixture) = literal.next() {
-        return Some(fixture.contents.clone());
+    if let Some(fixture) = find("resources", "uri", uri) {
+        return Some(fixture["contents"].clone());
     }
-    CATALOG.templates.iter().find_map(|fixture| {
-        let (before, after) = fixture.definition.uri_template.split_once("{id}")?;
+    CATALOG["templates"].as_array()?.iter().find_map(|fixture| {
+        let template = fixture["definition"]["uriTemplate"].as_str()?;
+        let (before, after) = template.split_once("{id}")?;
         let id = uri.strip_prefix(before)?.strip_suffix(after)?;
-        let with = Map::from_iter([("id".to_owned(), id.into())]);
-        Some(filled(&with, &fixture.contents))
+        let values = Map::from_iter([("id".to_owned(), id.into())]);
+        Some(filled(&values, &fixture["contents"]))
     })
 }
 
-fn messages(
-    prompt: &PromptFixture,
-    given: &Map<String, Value>,
-) -> Result<GetPromptResult, ErrorData> {
-    for argument in prompt.definition.arguments.iter().flatten() {
-        if !given.contains_key(&argument.name) {
-            let message = format!("the argument {} is missing", argument.name);
+async fn get_prompt(call: &ExtraCall<'_>) -> Result<Value, ErrorData> {
+    let Some(prompt) = find("prompts", "name", text(call, "name")) else {
+        return call.base().await;
+    };
+    if let Some(question) = question(call, prompt)? {
+        return Ok(question);
+    }
+    let none = Map::new();
+    let given = call.params["arguments"].as_object().unwrap_or(&none);
+    for argument in prompt["definition"]["arguments"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        let name = argument["name"].as_str().unwrap_or_default();
+        if !given.contains_key(name) {
+            let message = format!("the argument {name} is missing");
             return Err(ErrorData::invalid_params(message, None));
         }
     }
-    Ok(GetPromptResult::new(typed(filled(given, &prompt.messages))))
+    let messages = filled(given, &prompt["messages"]);
+    Ok(complete_result(call, json!({ "messages": messages })))
 }
 
-/// A part of the catalog as what it is on the wire.
-fn typed<T: DeserializeOwned>(value: Value) -> T {
-    serde_json::from_value(value).expect("it is read by the tests")
+async fn complete(call: &ExtraCall<'_>) -> Result<Value, ErrorData> {
+    let reference = &call.params["ref"];
+    let name = reference["name"].as_str().unwrap_or_default();
+    if reference["type"] != "ref/prompt" || find("prompts", "name", name).is_none() {
+        return call.base().await;
+    }
+    // Their arguments are free text.
+    Ok(complete_result(
+        call,
+        json!({ "completion": { "values": [] } }),
+    ))
 }
 
-impl ServerHandler for Fixtures {
-    fn get_info(&self) -> ServerConfig {
-        self.server.get_info()
+/// Replaces `{name}` by the value of that name, in every text of it.
+fn filled(values: &Map<String, Value>, within: &Value) -> Value {
+    match within {
+        Value::String(text) => values
+            .iter()
+            .fold(text.clone(), |text, (name, value)| {
+                let value = value.as_str().unwrap_or_default();
+                text.replace(&format!("{{{name}}}"), value)
+            })
+            .into(),
+        Value::Array(parts) => parts.iter().map(|part| filled(values, part)).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, field)| (name.clone(), filled(values, field)))
+            .collect(),
+        other => other.clone(),
     }
+}
 
-    fn get_tool(&self, name: &str) -> Option<rmcp::model::Tool> {
-        tool(name).map(|tool| tool.definition.clone())
+/// What the client is asked before it gets the result, if anything.
+fn question(call: &ExtraCall<'_>, fixture: &Value) -> Result<Option<Value>, ErrorData> {
+    let rounds = fixture["rounds"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let question = next_round(rounds, &call.params)?;
+    if question.is_some() && !call.is_stateless() {
+        let message =
+            "InputRequiredResult requires negotiated protocol version 2026-07-28 or newer";
+        return Err(ErrorData::invalid_request(message, None));
     }
+    Ok(question)
+}
 
-    async fn initialize(
-        &self,
-        request: InitializeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<InitializeResult, ErrorData> {
-        let mut result = self.server.initialize(request, context).await?;
-        result.capabilities.logging = Some(Map::default());
-        Ok(result)
-    }
-
-    async fn set_level(
-        &self,
-        request: SetLevelRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        if era(&context) == Era::Stateless {
-            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+/// The next round of questions. The client carries the state itself: a state is a handle, and one
+/// that was not given out is refused.
+fn next_round(rounds: &[Value], params: &Value) -> Result<Option<Value>, ErrorData> {
+    let state = &params["requestState"];
+    let index = match rounds.iter().position(|round| round["state"] == *state) {
+        Some(index) => index + usize::from(is_answered(&rounds[index], params)),
+        None if state.is_null() => 0,
+        None => {
+            return Err(ErrorData::invalid_params(
+                "unknown requestState: expected one that this server gave out, unchanged",
+                None,
+            ));
         }
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.level);
-        Ok(())
-    }
+    };
+    rounds
+        .get(index)
+        .map(|round| ask(round, params))
+        .transpose()
+}
 
-    async fn discover(
-        &self,
-        context: RequestContext<RoleServer>,
-    ) -> Result<DiscoverResult, ErrorData> {
-        self.server.discover(context).await
+fn ask(round: &Value, params: &Value) -> Result<Value, ErrorData> {
+    let requests: Map<String, Value> = possible(round, params)
+        .map(|(key, request)| (key.clone(), request.clone()))
+        .collect();
+    if requests.is_empty() {
+        let needed = requests_of(round).filter_map(|(_, request)| capability(request));
+        let needed: Map<String, Value> = needed.map(|name| (name.to_owned(), json!({}))).collect();
+        let data = json!({ "requiredCapabilities": needed });
+        let message = "Missing required client capability";
+        return Err(error(NO_CAPABILITY, message, Some(data)));
     }
-
-    async fn list_tools(
-        &self,
-        params: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let mut result = self.server.list_tools(params, context).await?;
-        let fixtures = CATALOG.tools.iter().map(|tool| tool.definition.clone());
-        result.tools.extend(fixtures);
-        Ok(result)
+    let mut result = json!({ "resultType": "input_required", "inputRequests": requests });
+    if !round["state"].is_null() {
+        result["requestState"] = round["state"].clone();
     }
+    Ok(result)
+}
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        match tool(&request.name) {
-            Some(tool) => self.call(tool, &request, &context).await,
-            None => self.server.call_tool(request, context).await,
-        }
-    }
+fn requests_of(round: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    round["requests"].as_object().into_iter().flatten()
+}
 
-    async fn list_resources(
-        &self,
-        params: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        let mut result = self.server.list_resources(params, context).await?;
-        if result.next_cursor.is_none() {
-            let fixtures = CATALOG.resources.iter();
-            let fixtures = fixtures.map(|fixture| fixture.definition.clone());
-            result.resources.extend(fixtures);
-        }
-        Ok(result)
-    }
+/// The questions that this client can answer.
+fn possible<'a>(
+    round: &'a Value,
+    params: &'a Value,
+) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    let capabilities = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    requests_of(round).filter(move |(_, request)| {
+        capability(request).is_some_and(|name| !capabilities[name].is_null())
+    })
+}
 
-    async fn list_resource_templates(
-        &self,
-        params: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let mut result = self.server.list_resource_templates(params, context).await?;
-        let fixtures = CATALOG.templates.iter();
-        let fixtures = fixtures.map(|fixture| fixture.definition.clone());
-        result.resource_templates.extend(fixtures);
-        Ok(result)
-    }
-
-    async fn read_resource(
-        &self,
-        params: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        match contents(&params.uri) {
-            Some(contents) => Ok(ReadResourceResult::new(vec![typed(contents)]).into()),
-            None => self.server.read_resource(params, context).await,
-        }
-    }
-
-    async fn list_prompts(
-        &self,
-        params: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        let mut result = self.server.list_prompts(params, context).await?;
-        if result.next_cursor.is_none() {
-            let fixtures = CATALOG.prompts.iter();
-            let fixtures = fixtures.map(|prompt| prompt.definition.clone());
-            result.prompts.extend(fixtures);
-        }
-        Ok(result)
-    }
-
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        let Some(prompt) = prompt(&request.name) else {
-            return self.server.get_prompt(request, context).await;
-        };
-        let told = Told {
-            state: request.request_state.as_deref(),
-            responses: request.input_responses.as_ref(),
-            capabilities: context.client_capabilities().unwrap_or_default(),
-        };
-        if let Some(asked) = rounds::next(&prompt.rounds, &told)? {
-            return Ok(asked.into());
-        }
-        let given = request.arguments.unwrap_or_default();
-        messages(prompt, &given).map(GetPromptResponse::from)
-    }
-
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        match &request.r#ref {
-            // Their arguments are free text.
-            Reference::Prompt(reference) if prompt(&reference.name).is_some() => {
-                Ok(CompleteResult::new(CompletionInfo::default()))
+fn is_answered(round: &Value, params: &Value) -> bool {
+    let mut possible = possible(round, params).peekable();
+    possible.peek().is_some()
+        && possible.all(|(key, request)| {
+            let response = &params["inputResponses"][key];
+            match capability(request) {
+                Some("sampling") => response["content"].is_object(),
+                Some("elicitation") => response["action"].is_string(),
+                Some("roots") => response["roots"].is_array(),
+                _ => false,
             }
-            _ => self.server.complete(request, context).await,
+        })
+}
+
+/// The capability that a client needs to answer a question.
+fn capability(request: &Value) -> Option<&'static str> {
+    match request["method"].as_str()? {
+        "sampling/createMessage" => Some("sampling"),
+        "elicitation/create" => Some("elicitation"),
+        "roots/list" => Some("roots"),
+        _ => None,
+    }
+}
+
+fn error(code: i32, message: &'static str, data: Option<Value>) -> ErrorData {
+    let mut error = ErrorData::internal_error(message, data);
+    error.code.0 = code;
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_is_asked_depends_on_what_it_sent() {
+        let tool = find("tools", "name", "test_input_required_result_multi_round").unwrap();
+        let rounds = tool["rounds"].as_array().unwrap();
+        let next = |can: Value, mut params: Value| {
+            params["_meta"] = json!({ "io.modelcontextprotocol/clientCapabilities": can });
+            next_round(rounds, &params)
+        };
+        let name = json!({ "step1": { "action": "accept", "content": { "name": "A" } } });
+        let color = json!({ "step2": { "action": "accept", "content": { "color": "b" } } });
+        let can = json!({ "elicitation": {} });
+        for (params, state) in [
+            (json!({}), Some("step 1")),
+            (json!({ "requestState": "step 1" }), Some("step 1")),
+            (
+                json!({ "requestState": "step 1", "inputResponses": { "step1": 5 } }),
+                Some("step 1"),
+            ),
+            (
+                json!({ "requestState": "step 1", "inputResponses": color }),
+                Some("step 1"),
+            ),
+            (json!({ "inputResponses": name }), Some("step 1")),
+            (
+                json!({ "requestState": "step 1", "inputResponses": name }),
+                Some("step 2"),
+            ),
+            (
+                json!({ "requestState": "step 2", "inputResponses": name }),
+                Some("step 2"),
+            ),
+            (
+                json!({ "requestState": "step 2", "inputResponses": color }),
+                None,
+            ),
+        ] {
+            let next = next(can.clone(), params.clone()).unwrap();
+            let found = next.as_ref().and_then(|next| next["requestState"].as_str());
+            assert_eq!(found, state, "{params}");
         }
-    }
-
-    async fn list_skills(
-        &self,
-        params: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListSkillsResult, ErrorData> {
-        self.server.list_skills(params, context).await
-    }
-
-    async fn get_skill(
-        &self,
-        params: GetSkillRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetSkillResult, ErrorData> {
-        self.server.get_skill(params, context).await
-    }
-
-    async fn read_resource_directory(
-        &self,
-        params: ReadResourceDirectoryRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceDirectoryResult, ErrorData> {
-        self.server.read_resource_directory(params, context).await
-    }
-
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        self.server.on_custom_request(request, context).await
+        let forged = next(can, json!({ "requestState": "step 2 or so" }));
+        assert_eq!(forged.unwrap_err().code.0, -32602);
+        let unable = next(json!({ "sampling": {} }), json!({})).unwrap_err();
+        let needed = json!({ "requiredCapabilities": { "elicitation": {} } });
+        assert_eq!((unable.code.0, unable.data), (-32021, Some(needed)));
     }
 }

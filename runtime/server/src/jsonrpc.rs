@@ -86,6 +86,10 @@ struct Envelope<'a> {
 }
 
 /// Reads one message.
+#[expect(
+    clippy::result_large_err,
+    reason = "lives for one call; a box would cost an allocation"
+)]
 pub(crate) fn read(bytes: &[u8]) -> Result<Message<'_>, Invalid> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         Invalid::new(
@@ -306,6 +310,10 @@ impl Invalid {
 }
 
 impl<'a> Envelope<'a> {
+    #[expect(
+        clippy::result_large_err,
+        reason = "lives for one call; a box would cost an allocation"
+    )]
     fn open(self) -> Result<Message<'a>, Invalid> {
         let invalid = |message: &str| Err(self.invalid(ErrorCode::INVALID_REQUEST, message));
         if self

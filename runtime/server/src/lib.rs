@@ -27,7 +27,11 @@ use mcp::Server;
 use source::Refresher;
 
 pub use error::Error;
+#[cfg(feature = "conformance-fixtures")]
+pub use mcp::{Extra, ExtraCall, ExtraMethod, ExtraResult};
 pub use mcp::{Preview, Tools};
+#[cfg(feature = "conformance-fixtures")]
+pub use rmcp::model::ErrorData;
 pub use source::{Archive, Embedded, Kind, Loaded, Source};
 
 /// Bytes of a list of skills in an answer, unless the operator chooses otherwise. What matters most
@@ -46,6 +50,9 @@ pub struct Options {
     /// list of skills in an answer. Unless set, the description takes what the bundle carries for
     /// it, under 8 KiB, and answers 16 KiB. Hosts cut descriptions at 2,048 to 16,384 characters.
     pub description_bytes: Option<usize>,
+    /// Methods of a test build.
+    #[cfg(feature = "conformance-fixtures")]
+    pub extra: Option<&'static Extra>,
 }
 
 impl Options {

@@ -8,6 +8,8 @@ mod results;
 
 mod completion;
 mod extension;
+#[cfg(feature = "conformance-fixtures")]
+mod extra;
 mod handshake;
 mod notifier;
 mod prompts;
@@ -47,6 +49,8 @@ use methods::{Handler, Method};
 use notifier::Notifier;
 use toolset::{ToolContext, ToolSet};
 
+#[cfg(feature = "conformance-fixtures")]
+pub use extra::{Extra, ExtraCall, ExtraMethod, ExtraResult};
 pub use preview::Preview;
 pub use toolset::Tools;
 
@@ -125,6 +129,11 @@ impl Server {
         session: Option<Era>,
     ) -> Result<Plan, RpcError> {
         let method = methods::find(&request.method);
+        #[cfg(feature = "conformance-fixtures")]
+        if let Some((row, method)) = self.extra(&request.method, method) {
+            let era = era(method, &request.meta()?, session)?;
+            return Ok(Plan::extra(method, era, row));
+        }
         let meta = match (request.meta(), method) {
             // Parameters of an unknown method cannot be of a wrong type.
             (Err(error), None) if error.code == ErrorCode::INVALID_PARAMS => Meta::default(),
@@ -174,6 +183,8 @@ impl Server {
                 Some(guard(|| answer(&call, &skills, out)))
             }
             Handler::Task(_) | Handler::Tool => None,
+            #[cfg(feature = "conformance-fixtures")]
+            Handler::Extra(_) => None,
         }
     }
 
@@ -193,6 +204,8 @@ impl Server {
                 guard(|| answer(&call, &skills, out))
             }
             Handler::Task(work) => guard_future(work(&call, client, out)).await,
+            #[cfg(feature = "conformance-fixtures")]
+            Handler::Extra(row) => guard_future(extra::answer(row, &call, client, out)).await,
             Handler::Tool => unreachable!("a plan names the tool's own handler"),
         }
     }
@@ -209,6 +222,12 @@ impl Server {
         Implementation::new("skillbundle", env!("CARGO_PKG_VERSION"))
             .with_title("Skills")
             .with_description("Serves agent skills: instructions and files for particular tasks")
+    }
+
+    /// The schema of a tool whose parameters HTTP headers repeat: only test builds have any.
+    #[cfg(all(feature = "http", not(feature = "conformance-fixtures")))]
+    pub(crate) fn header_schema(&self, _tool: &str) -> Option<serde_json::Value> {
+        None
     }
 
     /// The tools that are offered over these skills.

@@ -1,5 +1,9 @@
 //! Serving over HTTP.
 
+#[cfg(feature = "conformance-fixtures")]
+#[path = "../../../../tests/conformance/fixtures.rs"]
+mod fixtures;
+
 use std::env;
 use std::net::SocketAddr;
 
@@ -27,9 +31,20 @@ pub(in super::super) fn serve(
         origins: arguments.allow_origin.clone(),
         token: token(arguments)?,
     };
-    let bound = http::bind(source, options, settings)?;
+    let bound = http::bind(source, with_fixtures(options, arguments), settings)?;
     note(&format!("listening on http://{}/mcp", bound.address()));
     Ok(bound.run()?)
+}
+
+#[cfg(feature = "conformance-fixtures")]
+fn with_fixtures(mut options: Options, arguments: &Http) -> Options {
+    options.extra = arguments.conformance_fixtures.then_some(&fixtures::EXTRA);
+    options
+}
+
+#[cfg(not(feature = "conformance-fixtures"))]
+fn with_fixtures(options: Options, _: &Http) -> Options {
+    options
 }
 
 /// The token from the file that was named, else from the environment.

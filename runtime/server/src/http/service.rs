@@ -156,7 +156,7 @@ impl Service {
             Err(invalid) => return error(BAD_REQUEST, invalid.id.as_ref(), &invalid.error),
         };
         progress.method = Some(request.method.clone().into_owned());
-        let schema = |_: &str| None;
+        let schema = |tool: &str| self.server.header_schema(tool);
         let context = match headers::check_request(&head.headers, &request, schema) {
             Ok(context) => context,
             Err(wrong) => {

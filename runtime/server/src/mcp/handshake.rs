@@ -7,7 +7,7 @@ use rmcp::model::{
     ServerCapabilities, ToolsCapability,
 };
 
-use super::results::{self, Caching};
+use super::results::{self, Caching, Empty};
 use super::{Call, Server, instructions};
 use crate::jsonrpc::RpcError;
 
@@ -33,7 +33,7 @@ pub(crate) fn discover(call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcErro
 }
 
 pub(crate) fn ping(_: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    results::write_empty(out)
+    results::write(out, &Empty {})
 }
 
 impl Server {

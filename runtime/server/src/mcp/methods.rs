@@ -39,6 +39,9 @@ pub(crate) enum Handler {
     Task(Work),
     /// Needs what the tool that is called needs.
     Tool,
+    /// Comes from a test build.
+    #[cfg(feature = "conformance-fixtures")]
+    Extra(&'static super::extra::ExtraMethod),
 }
 
 /// Work that takes time. It ends early when the client no longer waits.

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::resources::Uri;
-use super::results::{self, loaded, unreadable};
+use super::results::{self, Empty, loaded, unreadable};
 use super::{BoxFuture, Call, Client, Notify, Server, Skills, methods, prompts, resources, tools};
 use crate::jsonrpc::RpcError;
 use crate::source::{Changes, Generation};
@@ -96,7 +96,7 @@ pub(crate) fn subscribe(
         let message = format!("too many subscriptions: a client may have {SUBSCRIPTIONS}");
         return Err(RpcError::invalid_params(message, None));
     }
-    results::write_empty(out)
+    results::write(out, &Empty {})
 }
 
 /// `resources/unsubscribe`.
@@ -107,7 +107,7 @@ pub(crate) fn unsubscribe(call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcE
             seen.resources.remove(&*uri);
         });
     }
-    results::write_empty(out)
+    results::write(out, &Empty {})
 }
 
 /// `subscriptions/listen`: acknowledges, then notifies until the client cancels the request or has
@@ -223,10 +223,9 @@ impl Notifier {
         self.seen.send_modify(|seen| seen.fill(server));
         loop {
             changes.settled().await;
-            let mut changed = Vec::new();
-            self.seen
-                .send_modify(|seen| changed = seen.catch_up(server));
-            for change in changed {
+            let mut due = Vec::new();
+            self.seen.send_modify(|seen| due = seen.catch_up(server));
+            for change in due {
                 if !notify(&change.to_json(None)) {
                     return;
                 }

@@ -33,6 +33,10 @@ pub(crate) struct Page {
     pub(crate) cursor: Option<String>,
 }
 
+/// The result of a method that has nothing to return.
+#[derive(Serialize)]
+pub(crate) struct Empty {}
+
 /// One list over one generation.
 pub(crate) struct Listing(Pages);
 
@@ -56,12 +60,6 @@ impl Caching {
 /// Appends a result that is serialised as it is.
 pub(crate) fn write(out: &mut Vec<u8>, result: &impl Serialize) -> Result<(), RpcError> {
     serde_json::to_writer(out, result).map_err(unreadable)
-}
-
-/// Appends the result of a method that has nothing to say.
-pub(crate) fn write_empty(out: &mut Vec<u8>) -> Result<(), RpcError> {
-    out.extend_from_slice(b"{}");
-    Ok(())
 }
 
 /// Appends a result that a client may keep, with one member of its own.
