@@ -3,7 +3,7 @@
 //! widen it has no effect here and is the operator's to set. Where a narrowing
 //! cannot be read, the narrower answer counts.
 
-use skillbundle_format::{Profile, Settings};
+use skillbundle_format::Settings;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, near};
 use crate::frontmatter::{self, Document, Fields};
@@ -14,8 +14,6 @@ enum Rule {
     Fraction(fn(&mut Settings) -> &mut f64),
     /// A number from 0 up, or the default that depends on the skills.
     Positive(fn(&mut Settings) -> &mut Option<f64>),
-    /// How declared keywords are matched.
-    Profile,
     /// A whole number, at least 1.
     Count(fn(&mut Settings) -> &mut u32),
     /// A whole number from 1 up to the default.
@@ -58,7 +56,6 @@ const KEYS: &[(&str, &str, Rule)] = &[
         "min_margin",
         Rule::Fraction(|it| &mut it.min_margin),
     ),
-    ("matching", "profile", Rule::Profile),
     (
         "refresh",
         "enabled",
@@ -240,14 +237,6 @@ impl Reader<'_> {
                         *slot(settings) = Some(value);
                     } else {
                         out.push(self.out_of_range("a number from 0 up"));
-                    }
-                }
-            }
-            Rule::Profile => {
-                if let Some(word) = self.fields.text(self.key, out) {
-                    match Profile::ALL.into_iter().find(|it| it.as_str() == word) {
-                        Some(profile) => settings.profile = profile,
-                        None => out.push(self.out_of_range("`spec` or `calibrated`")),
                     }
                 }
             }

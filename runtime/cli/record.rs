@@ -86,7 +86,6 @@ pub(crate) fn settings(settings: &Settings) -> Vec<(&'static str, Value)> {
         ),
         ("matching.min_confidence", settings.min_confidence.into()),
         ("matching.min_margin", settings.min_margin.into()),
-        ("matching.profile", settings.profile.as_str().into()),
         ("refresh.enabled", settings.refresh_enabled.into()),
         (
             "refresh.interval_minutes",

@@ -1,7 +1,7 @@
 //! Declared keywords, asked through the compiler and the bundle: the points that
-//! specification 3 leaves open, and the calibrated profile beside the spec's.
+//! specification 3 leaves open.
 
-use skillbundle_format::{Bundle, Decision, Profile};
+use skillbundle_format::Bundle;
 
 use crate::project::Project;
 
@@ -121,110 +121,10 @@ fn a_priority_weighs_among_matches_and_never_makes_one() {
 #[test]
 fn equal_scores_are_ordered_by_path() {
     let skills = ["c/z", "c-b", "b", "a", "B"].map(|path| (path, "alpha, other", 0.0));
-    for profile in ["spec", "calibrated"] {
-        let bundle = tree_bundle(&format!("matching: {{profile: {profile}}}\n"), &skills);
-        let paths: Vec<_> = answer(&bundle, "alpha beta")
-            .into_iter()
-            .map(|(path, _)| path)
-            .collect();
-        assert_eq!(paths, ["B", "a", "b", "c-b", "c/z"], "{profile}");
-    }
-}
-
-/// The skills that both profiles are asked about: path, keywords, priority.
-const PROFILED: [(&str, &str, f64); 5] = [
-    ("docs/pdf", "pdf, pdf forms, fill form, acrobat", 0.0),
-    ("loud", "unrelated", 900.0),
-    ("odd", "the, of, zebra, été", 0.0),
-    ("ops/deploy", "deployment, release, rollback", 5.0),
-    ("ui/forms", "form, react, validation, input", 0.0),
-];
-
-/// Request; what the spec's profile answers; what the calibrated one does.
-type Answers = &'static [(&'static str, f64)];
-const PROFILES: [(&str, Answers, Answers); 9] = [
-    // Whole keywords: both words of `fill form`; the fewer terms divide.
-    (
-        "fill in a PDF form",
-        &[("docs/pdf", 0.75), ("ui/forms", 0.25)],
-        &[("docs/pdf", 1.0), ("ui/forms", 1.0 / 3.0)],
-    ),
-    // Stems: not what contains a word, but what is the same word.
-    ("deploying", &[], &[("ops/deploy", 1.005)]),
-    ("reformat the platform", &[("ui/forms", 0.25)], &[]),
-    (
-        "validate inputs",
-        &[("ui/forms", 0.25)],
-        &[("ui/forms", 1.0)],
-    ),
-    (
-        "forms",
-        &[("docs/pdf", 0.25), ("ui/forms", 0.25)],
-        &[("ui/forms", 1.0)],
-    ),
-    // No more than the keywords there are divides either.
-    (
-        "react once twice thrice and again and again",
-        &[("ui/forms", 0.25)],
-        &[("ui/forms", 0.25)],
-    ),
-    // Keywords without terms count, and never match.
-    (
-        "the zebra stripes in the noon sun",
-        &[("odd", 0.25)],
-        &[("odd", 0.25)],
-    ),
-    ("the of été", &[], &[]),
-    ("elephants", &[], &[]),
-];
-
-#[test]
-fn the_profile_in_config_yaml_decides_how_keywords_match() {
-    let bundle = |profile| tree_bundle(&format!("matching: {{profile: {profile}}}\n"), &PROFILED);
-    let (spec, calibrated) = (bundle("spec"), bundle("calibrated"));
-    let settings = calibrated
-        .catalog()
-        .and_then(|catalog| catalog.settings())
-        .expect("settings");
-    assert_eq!(settings.profile, Profile::Calibrated);
-    for (request, by_spec, by_calibrated) in PROFILES {
-        assert_answer(&spec, request, by_spec);
-        assert_answer(&calibrated, request, by_calibrated);
-    }
-    calibrated.verify().expect("a whole bundle");
-}
-
-/// Thresholds mean the same in both profiles.
-#[test]
-fn least_scores_and_leads_decide_in_the_calibrated_profile_too() {
-    use Decision::{Ambiguous, Match, NoMatch};
-    let skills = [
-        ("a", "form, react, input", 0.0),
-        ("b", "form, vue, input", 0.0),
-    ];
-    let cases = [
-        ("", "react form", Match),
-        ("", "input form", Ambiguous(2)),
-        (
-            "",
-            "form with many more words that nobody declared",
-            Ambiguous(2),
-        ),
-        (
-            ", min_score: 0.5",
-            "form with many more words that nobody declared",
-            NoMatch,
-        ),
-        (", ambiguity_threshold: 0.6", "react form", Ambiguous(2)),
-        ("", "elephants", NoMatch),
-    ];
-    for (tuned, request, wanted) in cases {
-        let bundle = tree_bundle(
-            &format!("matching: {{profile: calibrated{tuned}}}\n"),
-            &skills,
-        );
-        let catalog = bundle.catalog().expect("a catalog");
-        let route = catalog.route(request, 0).expect("an answer");
-        assert_eq!(route.decision, wanted, "{request:?} with {tuned:?}");
-    }
+    let bundle = tree_bundle("", &skills);
+    let paths: Vec<_> = answer(&bundle, "alpha beta")
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(paths, ["B", "a", "b", "c-b", "c/z"]);
 }

@@ -49,7 +49,6 @@ matching:
   ambiguity_threshold: 1.0
   min_confidence: 2.5
   min_margin: 0.3
-  profile: calibrated
 refresh:
   enabled: off
   interval_minutes: 1
@@ -63,7 +62,7 @@ assets:
   inline_text_max_bytes: 10
 ";
     let (settings, found) = read(yaml);
-    assert_eq!(found, ["not-a-boolean 9:12"]);
+    assert_eq!(found, ["not-a-boolean 8:12"]);
     assert_eq!(
         settings,
         Settings {
@@ -72,7 +71,6 @@ assets:
             ambiguity_threshold: 1.0,
             min_confidence: Some(2.5),
             min_margin: 0.3,
-            profile: Profile::Calibrated,
             refresh_enabled: false,
             refresh_interval_minutes: 1,
             scripts_enabled: false,

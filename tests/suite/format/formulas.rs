@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
 use skillbundle_format::{
-    Bundle, Catalog, Dialect, Hits, Matched, Profile, Score, Search, SkillEntry, SkillSet, write,
+    Bundle, Catalog, Dialect, Hits, Matched, Score, Search, SkillEntry, SkillSet, write,
 };
 
 use super::random::skill_set;
@@ -76,8 +76,6 @@ fn vocabulary(longest: usize) -> impl Strategy<Value = Vec<String>> {
 fn speaking_set() -> impl Strategy<Value = SkillSet> {
     let phrases = vec((vocabulary(6), vocabulary(4), vocabulary(12)), 10);
     (skill_set(10), phrases).prop_map(|(mut set, phrases)| {
-        // The calibrated profile is held to its formula beside its tables.
-        set.settings.profile = Profile::Spec;
         for (skill, (keywords, description, body)) in set.skills.iter_mut().zip(phrases) {
             skill.keywords = keywords;
             skill.description = description.join(" ");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use skillbundle_format::{
-    ArgEntry, Dialect, Execution, FileEntry, Profile, Role, RootEntry, Scope, Settings, SkillEntry,
+    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, Settings, SkillEntry,
     SkillSet,
 };
 
@@ -181,7 +181,6 @@ fn settings() -> impl Strategy<Value = Settings> {
                 ambiguity_threshold,
                 min_confidence: flag.then_some(min_score * 4.0),
                 min_margin: ambiguity_threshold / 2.0,
-                profile: Profile::ALL[usize::from(flag)],
                 refresh_enabled: flag,
                 refresh_interval_minutes: max_results * 7,
                 scripts_enabled: !flag,

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use skillbundle_format::{Catalog, Error, ROSTER_BYTES, Roster};
+use skillbundle_format::{CATALOGUE_BYTES, Catalog, Catalogue, Error};
 
 use super::offer::Offer;
 use crate::Options;
@@ -66,17 +66,17 @@ fn add_skills(
     offer: Offer,
     options: &Options,
 ) -> Result<(), Error> {
-    let room = options.description_bytes.map_or(ROSTER_BYTES, |bytes| {
+    let room = options.description_bytes.map_or(CATALOGUE_BYTES, |bytes| {
         bytes.saturating_sub(HEAD.len() + TAIL.len() + REMAINDER)
     });
-    let roster = catalog.roster(room)?;
+    let roster = catalog.catalogue(room)?;
     text.push_str(&roster.text);
     text.push_str(&remainder(&roster, catalog.len(), offer));
     Ok(())
 }
 
 /// The line that counts the skills where not all of them are told in full.
-fn remainder(roster: &Roster<'_>, total: usize, offer: Offer) -> String {
+fn remainder(roster: &Catalogue<'_>, total: usize, offer: Offer) -> String {
     if roster.described == total {
         return String::new();
     }
