@@ -16,10 +16,10 @@ const REQUESTS: usize = 2_000;
 /// the machine evens out.
 const ROUNDS: usize = 20;
 
-/// Distinct words of all skills. English of this length has about so many.
+/// Distinct words of all skills: about as many as English of this length has.
 const WORDS: f64 = 30_000.0;
 
-/// How many of the most frequent words carry no subject.
+/// The most frequent words, which are function words, are left out.
 const STOPPED: f64 = 150.0;
 
 /// Words of a body.
@@ -57,9 +57,9 @@ const GOALS: [Goal; 3] = [
 /// Which words the skills are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Vocabulary {
-    /// As many and as frequent as in text.
+    /// As many words, and as frequent, as in text.
     Text,
-    /// So few that nearly every skill holds every word.
+    /// So few words that nearly every skill holds every one.
     Few,
 }
 
