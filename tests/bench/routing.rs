@@ -1,18 +1,14 @@
 //! How well and how fast requests find their skills.
 //!
-//! `cargo bench --bench routing` times requests to made-up skills. Where
+//! `cargo bench --bench routing` times requests to made-up skills. If
 //! `SKILLBUNDLE_ROUTING` names a folder with labelled requests to real trees
-//! (`trees/<tree>/…/SKILL.md` and `dev-pairs.jsonl`, one object a line with `q`,
-//! `label`, `repo`, `lang`, `expect` and `not`), it also measures those, side by
-//! side with what the specifications say, and the small talk of
-//! `tests/fixtures/small-talk.txt`. Ends with 1 where a goal is missed.
+//! (`trees/<tree>/…/SKILL.md` and `dev-pairs.jsonl`, one object per line with
+//! `q`, `label`, `repo`, `lang`, `expect` and `not`), it also measures those
+//! beside the rules of the specifications, and the small talk of
+//! `tests/fixtures/small-talk.txt`. Exits with 1 if a goal is missed.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-#[path = "kit/alone.rs"]
-mod alone;
-#[path = "kit/apart.rs"]
-mod apart;
 #[path = "kit/figures.rs"]
 mod figures;
 #[path = "kit/labelled.rs"]

@@ -194,7 +194,9 @@ pub(crate) mod tests {
         #[test]
         fn varints_come_back_and_cut_ones_give_none(numbers in vec(any::<u32>(), 1..20)) {
             let mut bytes = Vec::new();
-            numbers.iter().for_each(|number| write_varint(*number, &mut bytes));
+            for number in &numbers {
+                write_varint(*number, &mut bytes);
+            }
             let read = |mut bytes: &[u8]| -> Vec<u32> {
                 std::iter::from_fn(|| read_varint(&mut bytes)).collect()
             };

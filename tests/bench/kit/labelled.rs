@@ -1,4 +1,4 @@
-//! Labelled requests to real trees, where they are at hand.
+//! Labelled requests to real trees of skills, if a folder with them is given.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ pub(crate) struct Request {
     pub(crate) not: Vec<String>,
 }
 
-/// A tree of skills, and what is asked of it.
+/// A tree of skills and the requests to it.
 pub(crate) struct Tree {
     pub(crate) name: String,
     pub(crate) skills: SkillSet,
     pub(crate) requests: Vec<Request>,
 }
 
-/// The trees by name; nothing where no folder is named.
+/// The trees by name; `None` if no folder is given.
 pub(crate) fn trees() -> Option<Vec<Tree>> {
     let dir = std::env::var_os(FOLDER).map(PathBuf::from)?;
     let mut requests = requests(&dir);

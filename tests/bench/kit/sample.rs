@@ -1,4 +1,4 @@
-//! Medians of interleaved samples.
+//! Percentiles of measured durations.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ impl Sample {
         self.0.push(duration);
     }
 
-    /// The value below which `percent` of the sample lies.
+    /// The value below which `percent` percent of the sample lies.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();

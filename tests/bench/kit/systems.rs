@@ -1,5 +1,5 @@
-//! The ways to find a skill that are compared, all with this project's own
-//! code: the present one, a part of it, and what the specifications say.
+//! The rankers that are compared, all with this project's own code: the present
+//! one, the present one without bodies, and the rules of the specifications.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,28 @@ use skillbundle_format::{
     Bundle, Catalog, Decision, Dialect, Matched, Search, SkillEntry, SkillSet, write,
 };
 
-/// What ranks behind this many counts as not found.
+/// Skills ranked after this many count as not found.
 const DEPTH: usize = 25;
 
-/// So many keywords a skill: a list of a usual length. Right and decisive with
-/// 8, 10, 14 or all words: 0.27, 0.32, 0.24, 0.10.
+/// Keywords of a skill: a list of the usual length. With 8, 10, 14 or all words,
+/// 0.27, 0.32, 0.24 or 0.10 of the answers are right and decisive.
 const KEYWORDS: usize = 12;
 
 /// A way to find a skill.
 pub(crate) struct System {
     pub(crate) name: &'static str,
-    /// Makes of a tree what is asked.
+    /// Changes the skills of a tree before they are written.
     prepare: fn(&SkillSet) -> SkillSet,
     ask: fn(&Catalog<'_>, &str) -> Answer,
 }
 
-/// What a system says to a request.
+/// A system's answer to a request.
 pub(crate) struct Answer {
     /// The skills' files, best first.
     pub(crate) files: Vec<String>,
-    /// How many of the first it means, if it decides at all.
+    /// How many of the first the decision is about, if the system decides.
     pub(crate) meant: Option<usize>,
-    /// How sure it is of the best; 0 where it does not tell.
+    /// How sure it is of the best; 0 if it does not say.
     pub(crate) confidence: f64,
 }
 
@@ -59,7 +59,7 @@ pub(crate) const RIVALS: &[System] = &[
 ];
 
 impl System {
-    /// Gives it a tree, and `use_it` what then answers.
+    /// Writes a tree for it, and passes a function that answers to `use_it`.
     pub(crate) fn with<T>(
         &self,
         skills: &SkillSet,
@@ -89,7 +89,7 @@ fn route(catalog: &Catalog<'_>, request: &str) -> Answer {
     }
 }
 
-/// Spec 4 finds what holds every word, and nothing else.
+/// Spec 4 finds only skills that hold every word.
 fn search(catalog: &Catalog<'_>, request: &str) -> Answer {
     let search = Search {
         query: request,
@@ -109,8 +109,8 @@ fn without_bodies(skills: &SkillSet) -> SkillSet {
     each(skills, |skill| skill.body.start = skill.body.end)
 }
 
-/// As pages of a tree, which are found by keywords: here the first words of
-/// name and description, each once.
+/// As skills of the tree dialect, which are found by keywords: the first
+/// distinct words of name and description.
 fn with_keywords(skills: &SkillSet) -> SkillSet {
     let bundle = bundle(skills);
     let catalog = bundle.catalog().expect("intact");
@@ -136,7 +136,7 @@ fn words(catalog: &Catalog<'_>, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether it is more than a stop word.
+/// Whether it is not a stop word.
 fn has_subject(catalog: &Catalog<'_>, word: &str) -> bool {
     !catalog.route(word, 0).expect("intact").terms.is_empty()
 }

@@ -8,13 +8,13 @@ pub(crate) const SMALL_TALK: &str = include_str!("../../fixtures/small-talk.txt"
 /// Counts of one tree.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Tally {
-    /// Requests that a skill is right for.
+    /// Requests for which some skill is right.
     pub(crate) asked: u32,
     pub(crate) first: u32,
     pub(crate) among_five: u32,
     reciprocal: f64,
     nothing: u32,
-    /// Of `asked`, those to a system that decides; the next four are of these.
+    /// Of `asked`, those to a system that decides; the next four count these.
     decided: u32,
     matched: u32,
     ambiguous: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Tally {
     pub(crate) small_talk: u32,
 }
 
-/// A share of a tally, where it has what that is a share of.
+/// A share of a tally; `None` if its whole is 0.
 pub(crate) type Figure = fn(&Tally) -> Option<f64>;
 
 pub(crate) const FIRST: Figure = |it| share(it.first, it.asked);
@@ -40,7 +40,7 @@ pub(crate) const PRECISION: Figure = |it| share(it.decisive, it.matched);
 pub(crate) const OFFERED: Figure = |it| share(it.offered, it.decided);
 
 impl Tally {
-    /// Of a system's answers to a tree's requests, as far as they are wanted.
+    /// Counts a system's answers to the wanted requests of a tree.
     pub(crate) fn of(system: &System, tree: &Tree, wanted: impl Fn(&Request) -> bool) -> Self {
         system.with(&tree.skills, |ask| {
             let mut tally = Self::default();
@@ -85,8 +85,8 @@ impl Tally {
     }
 }
 
-/// The average over the trees that have the figure, so that no large tree
-/// speaks for the others; nothing where none has it.
+/// The average over the trees that have the figure, so that a large tree does
+/// not outweigh the others; `None` if no tree has it.
 pub(crate) fn average(tallies: &[Tally], figure: Figure) -> Option<f64> {
     let values: Vec<f64> = tallies.iter().filter_map(figure).collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / f64::from(count(values.len())))

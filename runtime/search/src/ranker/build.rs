@@ -65,7 +65,7 @@ fn pairs(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
         let impact = rounded(weight / weighed.greatest * 255.0);
         let postings = holding.iter().map(|document| (*document, impact));
         dictionary.push(pair_key(*pair), |out| {
-            write_impacts(postings, documents, out)
+            write_impacts(postings, documents, out);
         });
     }
     dictionary

@@ -72,76 +72,81 @@ fn documents() -> impl Strategy<Value = Vec<Document>> {
     })
 }
 
-/// The documents and scores that the tables give, best first.
-fn fast(
-    bytes: &[Vec<u8>; COLUMNS],
-    documents: usize,
-    request: &str,
-    named: &[u32],
-    limit: usize,
-) -> Vec<(u32, u32)> {
-    let documents = u32::try_from(documents).expect("few");
-    let table =
-        RankTable::open(bytes.each_ref().map(Vec::as_slice), documents).expect("just written");
-    let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
-    table.read(request, &mut asked).expect("intact");
-    let best = table
-        .best(&asked, named, limit, |_| true, &mut scratch)
-        .expect("intact");
-    for scored in best.iter().filter(|scored| !scored.named) {
-        let reasons = table.explain(&asked, scored.document).expect("intact");
-        assert_eq!(reasons.score(), scored.score, "reasons add up to the score");
+/// A table, and the documents that it was built from.
+struct Built<'a> {
+    documents: &'a [Document],
+    columns: [Vec<u8>; COLUMNS],
+}
+
+impl<'a> Built<'a> {
+    fn new(documents: &'a [Document]) -> Self {
+        let columns = build(documents).expect("small");
+        Self { documents, columns }
     }
-    best.iter().map(|it| (it.document, it.score)).collect()
+
+    fn table(&self) -> RankTable<'_> {
+        let count = u32::try_from(self.documents.len()).expect("few");
+        RankTable::open(self.columns.each_ref().map(Vec::as_slice), count).expect("just built")
+    }
+
+    fn query(&self, request: &str) -> Query {
+        let mut query = Query::default();
+        self.table().read(request, &mut query).expect("intact");
+        query
+    }
+
+    /// The best documents; checks that their explanations add up to their scores.
+    fn best(&self, request: &str, named: &[u32], limit: usize) -> Vec<Scored> {
+        let (table, query) = (self.table(), self.query(request));
+        let best = table.best(&query, named, limit, |_| true, &mut Accumulators::default());
+        let best = best.expect("intact");
+        for scored in best.iter().filter(|scored| !scored.named) {
+            let explanation = table.explain(&query, scored.document).expect("intact");
+            assert_eq!(explanation.score(), scored.score, "{request:?}");
+        }
+        best
+    }
+
+    /// Numbers and scores of the best documents.
+    fn scores(&self, request: &str, named: &[u32], limit: usize) -> Vec<(u32, u32)> {
+        let best = self.best(request, named, limit);
+        best.iter().map(|it| (it.document, it.score)).collect()
+    }
+
+    fn confidence(&self, request: &str, named: &[u32]) -> f64 {
+        let (table, query) = (self.table(), self.query(request));
+        let best = self.best(request, named, 1);
+        let Some(best) = best.first() else { return 0.0 };
+        let explanation = table.explain(&query, best.document).expect("intact");
+        let cooccurring = table.cooccurring(&query).expect("intact");
+        table.confidence(&query, best, &explanation, &cooccurring)
+    }
+
+    /// Whether the filter lets two terms pass, rightly or not.
+    fn passes(&self, one: &str, other: &str) -> bool {
+        let table = self.table();
+        let number = |term| table.terms.find(hash(term));
+        let pair = number(one).zip(number(other));
+        pair.is_some_and(|pair| table.may_cooccur(pair).expect("intact"))
+    }
 }
 
-/// How sure the tables are that a request means the document it scores best.
-fn confidence(
-    bytes: &[Vec<u8>; COLUMNS],
-    documents: &[Document],
-    request: &str,
-    named: &[u32],
-) -> f64 {
-    let count = u32::try_from(documents.len()).expect("few");
-    let table = RankTable::open(bytes.each_ref().map(Vec::as_slice), count).expect("just written");
-    let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
-    table.read(request, &mut asked).expect("intact");
-    let best = table
-        .best(&asked, named, 1, |_| true, &mut scratch)
-        .expect("intact");
-    let Some(best) = best.first() else { return 0.0 };
-    let reasons = table.explain(&asked, best.document).expect("intact");
-    let near = table.cooccurring(&asked).expect("intact");
-    table.confidence(&asked, best, &reasons, &near)
-}
-
-/// Whether the filter takes two terms to be near each other, rightly or not.
-fn passes(bytes: &[Vec<u8>; COLUMNS], documents: usize, one: &str, other: &str) -> bool {
-    let documents = u32::try_from(documents).expect("few");
-    let table =
-        RankTable::open(bytes.each_ref().map(Vec::as_slice), documents).expect("just written");
-    let number = |term| table.terms.find(hash(term));
-    let pair = number(one).zip(number(other));
-    pair.is_some_and(|pair| table.may_cooccur(pair).expect("intact"))
-}
-
-fn naive(formula: &Naive<'_>, request: &str, named: &[u32], limit: usize) -> Vec<(u32, u32)> {
+/// What [`Built::scores`] must give.
+fn expected(formula: &Naive<'_>, request: &str, named: &[u32], limit: usize) -> Vec<(u32, u32)> {
     let scores = formula.scores(request);
     let greatest = scores.iter().copied().max().unwrap_or_default().max(1);
-    let mut ranked: Vec<(u32, u32)> = (0..)
-        .zip(scores)
-        .map(|(it, score)| {
-            (
-                it,
-                if named.contains(&it) {
-                    score + greatest
-                } else {
-                    score
-                },
-            )
-        })
-        .filter(|(_, score)| *score > 0)
-        .collect();
+    let lifted = |(it, score)| {
+        (
+            it,
+            if named.contains(&it) {
+                score + greatest
+            } else {
+                score
+            },
+        )
+    };
+    let mut ranked: Vec<(u32, u32)> = (0..).zip(scores).map(lifted).collect();
+    ranked.retain(|(_, score)| *score > 0);
     ranked.sort_by_key(|(it, score)| (Reverse(*score), &formula.documents[*it as usize].path));
     ranked.truncate(limit);
     ranked
@@ -157,42 +162,41 @@ proptest! {
         limit in 1..50_usize,
         named in vec(0..40_u32, 0..2),
     ) {
-        let bytes = build(&documents).expect("small");
-        let formula = Naive::new(&documents);
+        let (built, formula) = (Built::new(&documents), Naive::new(&documents));
         let named: Vec<u32> = named.into_iter().filter(|it| (*it as usize) < documents.len()).collect();
         for request in &requests {
             prop_assert_eq!(
-                fast(&bytes, documents.len(), request, &named, limit),
-                naive(&formula, request, &named, limit),
+                built.scores(request, &named, limit),
+                expected(&formula, request, &named, limit),
                 "{:?}", request
             );
-            let expected = naive(&formula, request, &named, 1).first().map_or(0.0, |best| {
-                let passes = |one: &str, other: &str| passes(&bytes, documents.len(), one, other);
-                formula.confidence(request, *best, passes)
+            let best = expected(&formula, request, &named, 1);
+            let confidence = best.first().map_or(0.0, |best| {
+                formula.confidence(request, *best, |one, other| built.passes(one, other))
             });
-            let found = confidence(&bytes, &documents, request, &named);
-            prop_assert!((found - expected).abs() < 1e-9, "{:?}: {} {}", request, found, expected);
+            let found = built.confidence(request, &named);
+            prop_assert!((found - confidence).abs() < 1e-9, "{:?}: {} {}", request, found, confidence);
         }
     }
 
     #[test]
     fn damaged_tables_are_refused_or_answer_something(
-        bytes in documents().prop_flat_map(|it| damaged(build(&it).expect("small"))),
+        columns in documents().prop_flat_map(|it| damaged(build(&it).expect("small"))),
         documents in 0..40_u32,
         request in text(9),
     ) {
-        if let Ok(table) = RankTable::open(bytes.each_ref().map(Vec::as_slice), documents) {
-            let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
-            if table.read(&request, &mut asked).is_ok()
-                && let Ok(best) = table.best(&asked, &[0], 5, |_| true, &mut scratch)
+        if let Ok(table) = RankTable::open(columns.each_ref().map(Vec::as_slice), documents) {
+            let mut query = Query::default();
+            if table.read(&request, &mut query).is_ok()
+                && let Ok(best) = table.best(&query, &[0], 5, |_| true, &mut Accumulators::default())
             {
                 prop_assert!(best.len() <= 5);
                 for scored in best {
                     prop_assert!(scored.document < documents);
-                    if let Ok(reasons) = table.explain(&asked, scored.document)
-                        && let Ok(near) = table.cooccurring(&asked)
+                    if let Ok(explanation) = table.explain(&query, scored.document)
+                        && let Ok(cooccurring) = table.cooccurring(&query)
                     {
-                        let confidence = table.confidence(&asked, &scored, &reasons, &near);
+                        let confidence = table.confidence(&query, &scored, &explanation, &cooccurring);
                         prop_assert!(confidence.is_finite());
                     }
                 }
@@ -212,25 +216,21 @@ fn document(name: &str, description: &str) -> Document {
 
 #[test]
 fn terms_that_many_documents_hold_are_found_like_others() {
-    // Some terms are in every document, some in one: rows and lists.
+    // Some terms are in every document and some in one: rows and lists.
     let documents: Vec<Document> = (0..100)
         .map(|it| Document {
             body: format!("common word{it} {}", if it % 3 == 0 { "third" } else { "" }),
             ..document(&format!("skill-{it:02}"), "A thing about deploying")
         })
         .collect();
-    let bytes = build(&documents).expect("small");
+    let (built, formula) = (Built::new(&documents), Naive::new(&documents));
     for request in ["deploy the third word42", "common", "third", "word7 word8"] {
-        assert_eq!(
-            fast(&bytes, 100, request, &[], 100),
-            naive(&Naive::new(&documents), request, &[], 100),
-            "{request}"
-        );
+        let expected = expected(&formula, request, &[], 100);
+        assert_eq!(built.scores(request, &[], 100), expected, "{request}");
     }
 }
 
-/// Documents of words of which the first are in most and the last in few, so
-/// that chunks differ in what they may score.
+/// Documents of words of which the first are in most and the last in few.
 fn many(count: usize) -> Vec<Document> {
     let mut state = 7_usize;
     let mut word = || {
@@ -250,52 +250,38 @@ fn many(count: usize) -> Vec<Document> {
 #[test]
 fn the_few_best_are_those_of_all_scores_in_order() {
     let documents = many(700);
-    let bytes = build(&documents).expect("small");
-    let table = RankTable::open(bytes.each_ref().map(Vec::as_slice), 700).expect("just written");
-    let (mut scratch, mut asked) = (Accumulators::default(), Query::default());
+    let built = Built::new(&documents);
+    let (table, mut accumulators) = (built.table(), Accumulators::default());
     for request in [
         "word0 word3 word60",
         "word1 word2 word40 word41",
         "word64",
         "word0",
     ] {
-        table.read(request, &mut asked).expect("intact");
-        let scores: Vec<(u32, u32)> = (0..700)
-            .map(|it| (it, table.explain(&asked, it).expect("intact").score()))
-            .filter(|(_, score)| *score > 0)
-            .collect();
-        for step in [1, 3, 50] {
+        let query = built.query(request);
+        let score = |it: u32| table.explain(&query, it).expect("intact").score();
+        let mut scores: Vec<(u32, u32)> = (0..700).map(|it| (it, score(it))).collect();
+        scores.retain(|(_, score)| *score > 0);
+        scores.sort_by_key(|(it, score)| (Reverse(*score), &documents[*it as usize].path));
+        for (step, limit) in [1, 3, 50]
+            .into_iter()
+            .flat_map(|step| [1, 3, 16, 700].map(|limit| (step, limit)))
+        {
             let accept = |it: u32| it.is_multiple_of(step);
-            let mut expected = scores.clone();
-            expected.retain(|(it, _)| accept(*it));
-            expected.sort_by_key(|(it, score)| (Reverse(*score), &documents[*it as usize].path));
-            for limit in [1, 3, 16, 17, 700] {
-                let best = table.best(&asked, &[], limit, accept, &mut scratch);
-                let found: Vec<_> = best
-                    .expect("intact")
-                    .iter()
-                    .map(|it| (it.document, it.score))
-                    .collect();
-                let expected = &expected[..limit.min(expected.len())];
-                assert_eq!(found, expected, "{request}, every {step}, {limit} of them");
-            }
-            let best = table.best(&asked, &[650], 3, |_| true, &mut scratch);
-            let first = best.expect("intact")[0];
-            let lifted = scores
-                .iter()
-                .map(|(_, score)| *score)
-                .max()
-                .unwrap_or_default();
-            let own = scores
-                .iter()
-                .find(|(it, _)| *it == 650)
-                .map_or(0, |it| it.1);
-            assert_eq!(
-                (first.document, first.score),
-                (650, lifted + own),
-                "{request}"
+            let best = table.best(&query, &[], limit, accept, &mut accumulators);
+            let found = best
+                .expect("intact")
+                .into_iter()
+                .map(|it| (it.document, it.score));
+            let expected = scores.iter().filter(|(it, _)| accept(*it)).take(limit);
+            assert!(
+                found.eq(expected.copied()),
+                "{request}, every {step}, {limit} of them"
             );
         }
+        let first = built.best(request, &[650], 3)[0];
+        let expected = (650, scores[0].1 + score(650));
+        assert_eq!((first.document, first.score), expected, "{request}");
     }
 }
 
@@ -305,14 +291,10 @@ fn long_requests_are_read_up_to_the_limit() {
         document("late", "words come late"),
         document("early", "words come early"),
     ];
-    let bytes = build(&documents).expect("small");
     let filler: Vec<String> = (0..300).map(|it| format!("filler{it}")).collect();
     let request = format!("early {} late", filler.join(" "));
-    let found: Vec<u32> = fast(&bytes, 2, &request, &[], 5)
-        .iter()
-        .map(|it| it.0)
-        .collect();
-    assert_eq!(found, [1]);
+    let found = Built::new(&documents).best(&request, &[], 5);
+    assert_eq!(found.iter().map(|it| it.document).collect::<Vec<_>>(), [1]);
 }
 
 #[test]
@@ -322,34 +304,32 @@ fn a_skill_that_holds_a_long_request_word_for_word_scores_highest() {
         document("few", "word1 word2"),
         document("all", &words.join(" ")),
     ];
-    let bytes = build(&documents).expect("small");
-    let found = fast(&bytes, 2, &words.join(" "), &[], 2);
-    assert_eq!(found[0].0, 1);
-    assert!(found[0].1 > 10 * found[1].1, "no sum wraps: {found:?}");
+    let found = Built::new(&documents).best(&words.join(" "), &[], 2);
+    assert_eq!(found[0].document, 1);
+    assert!(
+        found[0].score > 10 * found[1].score,
+        "no sum wraps: {found:?}"
+    );
 }
 
 #[test]
-fn no_documents_and_no_terms_are_no_trouble() {
-    assert_eq!(fast(&build(&[]).expect("small"), 0, "anything", &[], 5), []);
-    let bytes = build(&[document("", ""), document("a", "")]).expect("small");
-    assert_eq!(fast(&bytes, 2, "anything at all", &[], 5), []);
-    assert_eq!(fast(&bytes, 2, "", &[1], 5), [(1, 1)]);
+fn no_documents_and_no_terms_give_no_scores() {
+    assert_eq!(Built::new(&[]).scores("anything", &[], 5), []);
+    let documents = [document("", ""), document("a", "")];
+    let built = Built::new(&documents);
+    assert_eq!(built.scores("anything at all", &[], 5), []);
+    assert_eq!(built.scores("anything at all", &[1], 0), []);
+    assert_eq!(built.scores("", &[1], 5), [(1, 1)]);
 }
 
 #[test]
 fn equal_scores_are_ordered_by_path() {
     let paths = ["b", "a/z", "a", "ab", "c"];
-    let documents: Vec<Document> = paths
-        .iter()
-        .map(|path| Document {
-            path: (*path).to_owned(),
-            ..document("same", "fill the forms")
-        })
-        .collect();
-    let bytes = build(&documents).expect("small");
-    let order: Vec<&str> = fast(&bytes, 5, "fill a form", &[], 5)
-        .iter()
-        .map(|(it, _)| paths[*it as usize])
-        .collect();
+    let documents = paths.map(|path| Document {
+        path: path.to_owned(),
+        ..document("same", "fill the forms")
+    });
+    let best = Built::new(&documents).best("fill a form", &[], 5);
+    let order: Vec<&str> = best.iter().map(|it| paths[it.document as usize]).collect();
     assert_eq!(order, ["a", "a/z", "ab", "b", "c"]);
 }

@@ -1,5 +1,5 @@
-//! The formula at the head of `ranker.rs`, document by document with floating
-//! point up to the rounding.
+//! The formula at the head of `ranker.rs`, document by document, in floating
+//! point until the rounding.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -101,8 +101,8 @@ impl<'a> Naive<'a> {
                 let total: usize = self.fields.iter().map(|it| it[at].len()).sum();
                 let average = count(total) / count(self.documents.len());
                 let ratio = count(self.fields[document][at].len()) / average;
-                let tempered = 1.0 - FIELDS[at].length + FIELDS[at].length * ratio;
-                frequency += FIELDS[at].weight * count(occurrences) / tempered;
+                let length_factor = 1.0 - FIELDS[at].length + FIELDS[at].length * ratio;
+                frequency += FIELDS[at].weight * count(occurrences) / length_factor;
             }
         }
         self.information(term) * frequency * (SATURATION + 1.0) / (SATURATION + frequency)
@@ -129,8 +129,8 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// How sure it is that the request means its best document. `passes` tells
-    /// which terms the table takes to be near each other.
+    /// How sure it is that the request means its best document. `passes` says
+    /// which terms the table's filter lets pass.
     pub(super) fn confidence(
         &self,
         request: &str,
@@ -152,9 +152,9 @@ impl<'a> Naive<'a> {
             .map(|it| ((&it[0]).min(&it[1]), (&it[0]).max(&it[1])))
             .filter(|(one, other)| one != other)
             .collect();
-        let near: f64 = pairs
+        let cooccurring: f64 = pairs
             .iter()
-            .filter(|(one, other)| self.near(one, other) || passes(one, other))
+            .filter(|(one, other)| self.cooccur(one, other) || passes(one, other))
             .map(|(one, other)| stored(-libm::log(share(one).max(share(other)))))
             .sum();
         let information = |term: &&String| stored(self.information(term));
@@ -164,12 +164,12 @@ impl<'a> Naive<'a> {
             .map(information)
             .map(|it| it * libm::exp(-it))
             .sum();
-        let told = SCORE_SHARE * score + near - CHANCE * by_chance;
-        (told / all.max(LEAST_INFORMATION).sqrt()).max(0.0)
+        let sum = SCORE_SHARE * score + cooccurring - CHANCE * by_chance;
+        (sum / all.max(LEAST_INFORMATION).sqrt()).max(0.0)
     }
 
     /// Whether the terms stand at most two apart in a text of some document.
-    fn near(&self, one: &str, other: &str) -> bool {
+    fn cooccur(&self, one: &str, other: &str) -> bool {
         let described = |it: &Document| {
             let texts = [&it.name, &it.description];
             let texts = texts.into_iter().chain(&it.keywords);
@@ -237,7 +237,7 @@ impl<'a> Naive<'a> {
     }
 }
 
-/// As the table keeps natural units.
+/// Natural units as the table stores them.
 fn stored(number: f64) -> f64 {
     f64::from(fixed(number)) / FRACTION
 }
