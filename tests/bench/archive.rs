@@ -14,7 +14,7 @@ use skillbundle_format::{Bundle, Search};
 
 const SIZES: [usize; 3] = [10, 1_000, 10_000];
 
-/// Counts allocations beside the time.
+/// Counts allocations as well as time.
 #[global_allocator]
 static ALLOCATIONS: divan::AllocProfiler = divan::AllocProfiler::system();
 

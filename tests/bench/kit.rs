@@ -1,4 +1,4 @@
-//! What the benches share: generated skills, a client over pipes, a
+//! What the benchmarks share: generated skills, requests over pipes, a
 //! hand-written server to compare with, and medians.
 
 pub(crate) mod client;

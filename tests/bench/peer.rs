@@ -1,6 +1,6 @@
 //! The shipped binary against rmcp's own server of a directory of skills
 //! (`SkillCatalog`), in one interleaved run over the same skills. Ends with 1
-//! where a goal is missed. Quote ratios of one run, never absolute times.
+//! if a goal is missed. Quote ratios of one run, never absolute times.
 //!
 //! `cargo bench --bench peer`; the first run builds the peer, `tests/peer`.
 
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds the peer and says where it is.
+/// Builds the peer and returns its path.
 fn build_peer() -> PathBuf {
     let peer = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peer");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peer");
@@ -112,7 +112,7 @@ fn start(server: &Server) -> Duration {
     client.age()
 }
 
-/// Every skill there is, page by page, from a server that runs.
+/// Lists all skills page by page, from a running server.
 fn listing(ours: &Server, peer: &Server) -> bool {
     let mut clients = [ours.client(), peer.client()];
     let mut samples = [Sample::default(), Sample::default()];
@@ -125,7 +125,7 @@ fn listing(ours: &Server, peer: &Server) -> bool {
     verdict("skills/list, all pages", &samples, LISTING)
 }
 
-/// Asks for all pages; what the client makes of them is not measured.
+/// Requests all pages; parsing them is not measured.
 fn list(client: &mut Client, sample: &mut Sample) -> Vec<String> {
     let (mut pages, mut cursor, mut taken) = (Vec::new(), String::new(), Duration::ZERO);
     loop {

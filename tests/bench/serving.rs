@@ -1,6 +1,6 @@
 //! The shipped binary against a hand-written loop, in one interleaved run:
 //! start-up with bundles of three sizes, steady calls, resident memory. Ends
-//! with 1 where a goal is missed. Quote ratios of one run, never absolute
+//! with 1 if a goal is missed. Quote ratios of one run, never absolute
 //! times across runs.
 //!
 //! `cargo bench --bench serving`

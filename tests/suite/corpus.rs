@@ -1,6 +1,6 @@
-//! The proof on real skills, where a corpus lies beside the workspace: every
-//! skill compiles or is named, twice to the same bytes, and a scripted client
-//! gets every text and every file back byte for byte through the shipped binary.
+//! Real skills, if a corpus is there: every skill compiles or has a diagnostic,
+//! compiling twice gives the same bytes, and a scripted client gets every text and
+//! every file back byte for byte from the shipped binary.
 
 mod client;
 mod disk;
@@ -54,8 +54,8 @@ fn the_whole_corpus_as_one_root_is_served_byte_for_byte() {
     prove("one root", &[corpus()]);
 }
 
-/// Compiles the folders twice, accounts for every skill file on disk, then asks
-/// the shipped binary for everything.
+/// Compiles the folders twice, accounts for every skill file on disk, then loads
+/// everything from the shipped binary.
 fn prove(name: &str, folders: &[PathBuf]) -> Count {
     let roots: Vec<Root> = folders.iter().map(Root::project).collect();
     let compiled = compile_roots(&roots);
@@ -86,8 +86,8 @@ fn prove(name: &str, folders: &[PathBuf]) -> Count {
     count
 }
 
-/// Every skill file that an independent walk finds is served or named by a
-/// finding. Gives the number of those that are only named.
+/// Every skill file that an independent walk finds is served or has a diagnostic.
+/// Returns the number of those that are not served.
 fn account(name: &str, folders: &[PathBuf], compiled: &Compiled) -> usize {
     let mut served: Vec<PathBuf> = compiled
         .set
@@ -110,10 +110,10 @@ fn account(name: &str, folders: &[PathBuf], compiled: &Compiled) -> usize {
     let mut only_named = 0;
     for file in &found {
         if served.binary_search(file).is_err() {
-            let told = named.iter().any(|n| file == n || file.parent() == Some(n));
+            let has_diagnostic = named.iter().any(|n| file == n || file.parent() == Some(n));
             assert!(
-                told,
-                "{name}: {} is neither served nor named",
+                has_diagnostic,
+                "{name}: {} is neither served nor has a diagnostic",
                 file.display()
             );
             only_named += 1;

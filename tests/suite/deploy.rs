@@ -1,5 +1,5 @@
-//! The examples below `docs/deploy/` fit the program: options that exist, one
-//! port, probes at paths that answer, no privileges, no secret in plain sight.
+//! The examples in `docs/deploy/` fit the program: options that exist, one port,
+//! probes of paths that answer, no privileges, no secrets in the files.
 
 use std::fs;
 use std::process::Command;
@@ -116,7 +116,7 @@ fn the_manifest_is_whole_and_asks_for_no_privilege() {
 }
 
 #[test]
-fn the_unit_is_whole_and_systemd_takes_it() {
+fn the_unit_is_complete() {
     let unit = example("skillbundle.service");
     let value = |key: &str| {
         let found = unit

@@ -1,12 +1,12 @@
-//! A client that means ill, over the pipes of the shipped binary: thousands of
-//! broken, odd and wrong frames. The process lives on and ends well, each id
-//! that can be read is answered once, and every line of stdout is JSON-RPC.
+//! A hostile client over the pipes of the shipped binary: thousands of broken,
+//! odd and wrong frames. The process survives and exits with 0, each id that can
+//! be read is answered once, and every line of stdout is JSON-RPC.
 //!
-//! `SKILLBUNDLE_HOSTILE=20000/7` throws 20,000 frames bent by the seed 7 beside
-//! the written ones; a failure names the frame and the seed that it came from.
-//! Frames are written in `hostile/lines.rs`, `hostile/methods.rs` and `hostile/names.rs`,
-//! bent in `hostile/bent.rs`; what each is owed stands beside it. Floods, signals and
-//! closed ends are in `hostile/ends.rs`; the same at a port in `hostile/http.rs`.
+//! `SKILLBUNDLE_HOSTILE=20000/7` adds 20,000 frames mutated with seed 7; a failure
+//! names the frame and the seed. Written frames are in `hostile/lines.rs`,
+//! `hostile/methods.rs` and `hostile/names.rs`, each with the reply that it is owed;
+//! mutated ones are in `hostile/bent.rs`. Floods, signals and closed pipes are in
+//! `hostile/ends.rs`, the same over HTTP in `hostile/http.rs`.
 
 mod bent;
 mod dice;
@@ -25,28 +25,28 @@ use crate::project::{LEGACY, Project, Session, say, with_meta};
 use dice::Dice;
 use frames::{Era, Frame, Ids, Kind, Owed, request};
 
-/// Frames that are bent at random, unless the environment says otherwise, and their seed.
+/// The number of mutated frames and their seed, unless the environment says otherwise.
 const BENT: (usize, u64) = (1500, 20_260_728);
 
-/// Frames of one session. Answers without an id are only given so often a
-/// second, and one session must stay below that.
+/// Frames of one session. Replies without an id are rate-limited, and one session
+/// must stay below that limit.
 const A_SESSION: usize = 400;
 
-/// Frames between two looks at whether the server still works.
+/// Frames between two checks that the server still works.
 const LOOK: usize = 100;
 
-/// Where the skills lie, which decides who answers: a folder may take waiting, so
-/// rmcp does; a bundle is answered for at the desk as far as that goes.
+/// Folders have to be read first, so their calls may have to wait; a bundle is
+/// answered inline.
 const SOURCES: [&[&str]; 2] = [&["--dir", "skills"], &["--bundle", "house.skb"]];
 
-/// Longest line that is read.
+/// The longest line that the server reads.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// What a message to a client never holds: places of this machine, and what a
-/// programmer would be told.
+/// What a message to a client never holds: paths of this machine, and what only
+/// a developer should see.
 const SECRETS: [&str; 6] = ["panicked", "backtrace", ".rs:", "/rustc/", "/home/", CANARY];
 
-/// What was thrown, and what came back.
+/// Totals over all sessions.
 #[derive(Default)]
 struct Count {
     sessions: usize,
@@ -83,7 +83,7 @@ fn every_hostile_frame_gets_what_it_is_owed() {
     ));
 }
 
-/// The same frames without waiting for answers between them.
+/// The same frames, sent without waiting for replies in between.
 #[test]
 fn a_burst_of_hostile_frames_is_answered_under_the_right_ids() {
     let (_, seed) = asked();
@@ -110,7 +110,7 @@ fn lines_of_about_the_longest_length_are_told_apart() {
     client.end(&mut Count::default());
 }
 
-/// The methods of the extension and of resources know no place outside.
+/// The methods of the extension and of resources read nothing outside the roots.
 #[test]
 fn no_uri_reaches_a_file_outside() {
     let project = house();
@@ -127,8 +127,8 @@ fn no_uri_reaches_a_file_outside() {
     }
 }
 
-/// A cursor says how many items it skips; one that skips more than there are,
-/// or begins anywhere, gets a page or a refusal, and never a fault.
+/// A cursor holds the number of items to skip. A forged one gets a page or an
+/// error, whatever the number, and never a panic.
 #[test]
 fn forged_cursors_get_a_page_or_a_refusal() {
     let project = Project::new();
@@ -151,7 +151,7 @@ fn forge_cursors(mut session: Session) {
     ] {
         let first = session.result(method, json!({}));
         let cursor = first["nextCursor"].as_str().expect("a second page");
-        // The first five letters hold the number.
+        // The first five characters encode the number.
         let (number, rest) = cursor.split_at(5);
         for forged in ["AAAAA", "_____", "____f", "AAAAg", "yQAAA", "yAAAA", number] {
             let forged = format!("{forged}{rest}");
@@ -178,7 +178,7 @@ fn forge_cursors(mut session: Session) {
     assert_eq!(session.finish().code, Some(0));
 }
 
-/// How many frames to bend, and from which seed.
+/// How many frames to mutate, and from which seed.
 fn asked() -> (usize, u64) {
     let Ok(text) = std::env::var("SKILLBUNDLE_HOSTILE") else {
         return BENT;
@@ -196,7 +196,7 @@ fn throw(era: Era, tools: &[Value], many: usize, dice: &mut Dice) -> Vec<Frame> 
     let mut ids = Ids::default();
     let right = methods::right(era, &mut ids);
     let mut frames: Vec<Frame> = right.iter().flat_map(lines::dressed).collect();
-    // The `_meta` of 2026-07-28 is long, and the same in all of them.
+    // The `_meta` of 2026-07-28 is long and always the same, so few are cut.
     let cut = if era == Era::Modern { 4 } else { right.len() };
     frames.extend(right[..cut.min(right.len())].iter().flat_map(bent::cut));
     frames.extend(lines::odd_ids(era));
@@ -221,7 +221,7 @@ fn throw(era: Era, tools: &[Value], many: usize, dice: &mut Dice) -> Vec<Frame> 
     frames
 }
 
-/// The tools with their schemas.
+/// The tools as listed, with their schemas.
 fn tools(project: &Project) -> Vec<Value> {
     let mut session = project.serve(&["--dir", "skills"]);
     session.initialize(LEGACY);
@@ -231,7 +231,7 @@ fn tools(project: &Project) -> Vec<Value> {
     tools
 }
 
-/// One session, and what is still owed in it.
+/// One session, and the replies that it still has to get.
 struct Client {
     era: Era,
     session: Session,
@@ -240,7 +240,7 @@ struct Client {
     frames: usize,
     replies: usize,
     at_the_end: Vec<Value>,
-    /// Replies that are not what was owed, with their frames.
+    /// Wrong replies, with their frames.
     faults: Vec<String>,
 }
 
@@ -267,7 +267,7 @@ impl Client {
         }
     }
 
-    /// Throws a frame and waits for what it is owed.
+    /// Sends a frame and waits for the reply that it is owed.
     fn settle(&mut self, frame: &Frame, dice: &mut Dice) {
         self.write(frame, dice);
         match &frame.owed {
@@ -289,7 +289,7 @@ impl Client {
         }
     }
 
-    /// Writes a frame in one piece or several.
+    /// Writes a frame in one piece or in several.
     fn write(&mut self, frame: &Frame, dice: &mut Dice) {
         let mut rest = frame.line.as_slice();
         while dice.one_in(3) && rest.len() > 1 {
@@ -300,7 +300,7 @@ impl Client {
         self.session.send_raw(&[rest, b"\n"].concat());
     }
 
-    /// Asks something of its own and takes what comes before its answer: nothing,
+    /// Sends a request of its own and checks what comes before its reply: nothing,
     /// or one reply to `frame`.
     fn pass(&mut self, frame: Option<&Frame>) {
         let id = self.ask("ping");
@@ -312,14 +312,14 @@ impl Client {
         assert_eq!(first["id"], json!("mark"), "one reply too many: {first}");
     }
 
-    /// Whether the server still does its work.
+    /// Checks that the server still works.
     fn look(&mut self) {
         let id = self.ask("tools/list");
         let asked = Frame::answered(r#"{"method":"tools/list"}"#, &id, Kind::Any);
         let reply = self.reply(&asked);
         assert_eq!(reply["id"], json!("mark"), "one reply too many: {reply}");
         let works = reply["result"]["tools"].is_array() || self.era == Era::Unopened;
-        assert!(works, "it does not work any more: {reply}");
+        assert!(works, "the server no longer works: {reply}");
     }
 
     fn ask(&mut self, method: &str) -> String {
@@ -334,13 +334,13 @@ impl Client {
         id.to_owned()
     }
 
-    /// The next reply, which has the right form.
+    /// The next reply, checked for its form.
     fn reply(&mut self, frame: &Frame) -> Value {
         self.session.waits_for = format!("for {}", frame.shown());
         loop {
             let Some(message) = self.session.message() else {
                 panic!(
-                    "it died after {}\n{}",
+                    "the server ended after {}\n{}",
                     frame.shown(),
                     self.session.stderr_so_far()
                 );
@@ -349,17 +349,20 @@ impl Client {
                 self.replies += 1;
                 check(&message);
                 let error = message["error"]["message"].as_str().unwrap_or_default();
-                // What the frame said itself may be said back.
-                let tells = error.contains(&self.dir) && !frame.says(&self.dir);
-                assert!(!tells, "a place of this machine in {message}");
+                // The frame itself may be quoted.
+                let leaks = error.contains(&self.dir) && !frame.says(&self.dir);
+                assert!(!leaks, "a path of this machine in {message}");
                 assert!(error.len() < 2000 + frame.line.len(), "{message}");
                 return message;
             }
-            assert!(message.get("id").is_none(), "it asks: {message}");
+            assert!(
+                message.get("id").is_none(),
+                "the server sent a request: {message}"
+            );
         }
     }
 
-    /// Throws all frames at once; then each id has its answers, whatever the order.
+    /// Sends all frames at once; each id gets its replies, in any order.
     fn settle_all(mut self, frames: &[Frame]) {
         let mut text: Vec<u8> = Vec::new();
         for frame in frames {
@@ -378,14 +381,14 @@ impl Client {
             let at = owed
                 .iter()
                 .position(|(_, ids)| ids.contains(&reply["id"]))
-                .unwrap_or_else(|| panic!("nobody waits for {reply}"));
+                .unwrap_or_else(|| panic!("a reply with an unexpected id: {reply}"));
             owed.swap_remove(at);
         }
-        writer.join().expect("all frames were taken");
+        writer.join().expect("all frames were read");
         self.end(&mut Count::default());
     }
 
-    /// Closes stdin: what was to be answered last is, and the process ends well.
+    /// Closes stdin: the last replies arrive, and the process exits with 0.
     fn end(mut self, count: &mut Count) {
         if self.era == Era::Unopened {
             self.session.initialize(LEGACY);
@@ -430,7 +433,7 @@ fn fits(reply: &Value, kind: Kind) -> bool {
     }
 }
 
-/// A reply has the form of one, and tells nothing that is not the client's business.
+/// Checks the form of a reply, and that it leaks nothing.
 fn check(reply: &Value) {
     const MEMBERS: [&str; 4] = ["jsonrpc", "id", "result", "error"];
     let members = reply.as_object().expect("a message is an object");

@@ -1,5 +1,5 @@
-//! From a request to a skill, through the compiler and the bundle: what
-//! decides, who ranked, and what the content may tune.
+//! From a request to a skill, through the compiler and the bundle: the decision,
+//! the ranker that made it, and what the content may tune.
 
 use skillbundle_format::{Bundle, Candidate, Decision, Route};
 
@@ -86,10 +86,10 @@ fn requests_find_skills_of_the_folder_dialect() {
     }
 }
 
-/// Words in common are not enough: every long request has some. Both requests
-/// of a pair hold the same words and get the same score.
+/// Words in common are not enough, since every long request has some. Both
+/// requests of a pair have the same words and get the same score.
 #[test]
-fn the_same_words_mean_a_skill_where_they_stand_as_they_do_in_it_and_none_elsewhere() {
+fn the_same_words_match_only_if_they_stand_together_as_in_the_skill() {
     let project = folders();
     for (name, description, body) in [
         (
@@ -137,7 +137,7 @@ fn the_same_words_mean_a_skill_where_they_stand_as_they_do_in_it_and_none_elsewh
 }
 
 #[test]
-fn a_skill_that_is_named_outright_is_meant() {
+fn an_explicitly_named_skill_matches() {
     let bundle = folders().bundle(&["skills"]);
     for request in [
         "/git-history",
@@ -157,7 +157,7 @@ fn a_skill_that_is_named_outright_is_meant() {
 }
 
 #[test]
-fn skills_that_fit_alike_are_offered_by_path() {
+fn equal_candidates_are_ambiguous_in_order_of_path() {
     let project = folders();
     for name in ["slides-b", "slides-a", "slides-d", "slides-e"] {
         folder(&project, name, "Make slides for a talk with speaker notes");
@@ -196,7 +196,7 @@ fn mixed(login: &str) -> Bundle {
 }
 
 #[test]
-fn a_mixed_bundle_takes_the_ranker_that_found_something() {
+fn a_mixed_bundle_uses_the_ranker_with_hits() {
     let bundle = mixed("login, signin");
     for (request, expected, ranker) in [
         ("make a login page", "match login", "keywords"),
@@ -213,13 +213,13 @@ fn a_mixed_bundle_takes_the_ranker_that_found_something() {
 }
 
 #[test]
-fn where_both_rankers_found_something_the_shared_score_decides() {
+fn if_both_rankers_have_hits_the_common_score_decides() {
     // A broad keyword matches by itself, but the request is about history.
     let bundle = mixed("commits");
     let request = "rewrite the git history: rebase and reorder commits";
     assert_eq!(answer(&bundle, request), "match git-history");
     assert_eq!(route(&bundle, request).ranker, "bm25f/1");
-    // The same the other way round.
+    // And vice versa.
     let bundle = mixed("login, page");
     let request = "a sign-in login page, pages for sign-in, and csv";
     let found = route(&bundle, request);
@@ -227,7 +227,7 @@ fn where_both_rankers_found_something_the_shared_score_decides() {
 }
 
 #[test]
-fn a_matched_keyword_below_the_least_score_is_told_and_decides_nothing() {
+fn keywords_below_the_minimum_score_are_reported_and_decide_nothing() {
     let project = folders();
     for (path, keywords) in [
         ("_root", "zzzz"),
@@ -255,11 +255,11 @@ fn a_matched_keyword_below_the_least_score_is_told_and_decides_nothing() {
         ("elephants", 9, Decision::NoMatch, &[]),
     ] {
         let route = catalog.route(request, limit).expect("an answer");
-        let told = |it| {
+        let shown = |it| {
             let keywords = route.matched_keywords(it).expect("an answer");
             format!("{}: {}", it.skill.path, keywords.join(", "))
         };
-        let found: Vec<String> = route.weak.iter().map(told).collect();
+        let found: Vec<String> = route.weak.iter().map(shown).collect();
         assert_eq!(
             (route.decision, found),
             (decision, weak.iter().map(ToString::to_string).collect()),
@@ -274,7 +274,7 @@ fn a_matched_keyword_below_the_least_score_is_told_and_decides_nothing() {
 }
 
 #[test]
-fn keywords_of_the_folder_dialect_match_with_all_of_their_words() {
+fn keywords_of_the_folder_dialect_need_all_their_words() {
     let project = folders();
     project.file(
         "skills/invoices/SKILL.md",
@@ -322,7 +322,7 @@ fn candidates_beyond_the_decision_follow_it() {
 }
 
 #[test]
-fn threads_that_ask_at_the_same_time_get_the_same_answers() {
+fn concurrent_requests_get_the_same_answers() {
     let bundle = folders().bundle(&["skills"]);
     let requests = [
         "fill PDF forms",

@@ -94,37 +94,6 @@ fn diagnostics_go_to_stderr() {
     );
 }
 
-/// A client that closes stdout ends the server, even if stdin stays open.
-#[test]
-fn a_closed_stdout_ends_the_server() {
-    use std::io::Write as _;
-    use std::process::Stdio;
-    let project = Project::from_fixture("tree");
-    let mut command = project.command();
-    command
-        .args(["serve", "--dir", "."])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut child = command
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary starts");
-    drop(child.stdout.take());
-    let mut stdin = child.stdin.take().expect("stdin is piped");
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": { "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "s", "version": "0" } }
-    });
-    // The server may be gone before the second line: then the pipe is broken.
-    for _ in 0..2 {
-        let _ = writeln!(stdin, "{hello}");
-    }
-    // stdin stays open: only the closed stdout can tell the server.
-    let status = child.wait().expect("the server ends");
-    drop(stdin);
-    assert!(status.code().is_some(), "ended by a signal: {status}");
-}
-
 #[test]
 fn text_is_utf8_in_every_locale() {
     let project = Project::new();

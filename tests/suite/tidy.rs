@@ -1,5 +1,5 @@
-//! Rules of the repository that a test can hold: who may use whom, how long a
-//! file may be, what stands at its head, where `unsafe` may stand.
+//! Rules of the repository that a test can check: which package may use which,
+//! how long a file may be, how it begins, where `unsafe` is allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -106,7 +106,7 @@ fn heavy_dependencies_have_one_home() {
                 .iter()
                 .find(|(_, heavy)| heavy.contains(&dependency.name.as_str()));
             if let Some((home, _)) = home {
-                assert_eq!(*home, name, "{} belongs into {home}", dependency.name);
+                assert_eq!(*home, name, "{} belongs in {home}", dependency.name);
             }
         }
     }
@@ -206,7 +206,7 @@ fn files_are_short_or_say_why() {
     }
 }
 
-/// Files of nothing but tests may be as long as their tables are.
+/// Files of tests may be as long as their tables.
 fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
@@ -242,8 +242,8 @@ fn unsafe_has_one_home() {
     }
 }
 
-/// Whether the line opens an unsafe block, function or implementation; the word
-/// in a text or a lint's name does not.
+/// Whether the line opens an unsafe block, function or implementation. The word in
+/// a string or in the name of a lint does not count.
 fn opens_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
     code.split("unsafe ").skip(1).any(|rest| {
@@ -255,7 +255,7 @@ fn opens_unsafe(line: &str) -> bool {
 
 #[test]
 fn nothing_names_a_machine() {
-    // Written in halves, so that this file does not hold what it looks for.
+    // Written in halves, so that this file does not contain what it looks for.
     let places = [
         ["/wo", "rk/main"].concat(),
         ["/wo", "rk/shared"].concat(),
@@ -283,7 +283,7 @@ fn visible_changes_are_written_down() {
     );
 }
 
-/// A promise in the docs names the tests that hold it, and they are there.
+/// Each promise in the docs names its tests, and they exist.
 #[test]
 fn promises_name_tests_that_exist() {
     let text = fs::read_to_string(workspace().join("docs/transport.md")).expect("it exists");
@@ -298,7 +298,7 @@ fn promises_name_tests_that_exist() {
         let exists = |text: &str| text.contains(&whole) || text.contains(&listed);
         assert!(
             files.iter().any(|(_, text)| exists(text)),
-            "docs/transport.md names the test {name}, which is not there"
+            "docs/transport.md names the test {name}, which does not exist"
         );
     }
 }
@@ -324,8 +324,8 @@ fn rust_files() -> Vec<(String, String)> {
     files
 }
 
-/// Files that are or would be committed, by `git`; by a plain walk in a copy
-/// without a repository.
+/// Files that are or would be committed, from `git`; in a copy without a
+/// repository, all files.
 fn tracked_files() -> Vec<String> {
     let listed = Command::new("git")
         .args([

@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A server started for one measurement.
 pub(crate) struct Client {
@@ -23,7 +23,7 @@ impl Client {
     /// Starts a server; its `age` counts from here.
     pub(crate) fn start(program: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
-        command.args(arguments);
+        command.args(arguments).stderr(Stdio::null());
         Self {
             pipes: skillbundle_testkit::Client::start_measured(command),
             id: 0,

@@ -1,6 +1,6 @@
 //! The floor: a stdio loop written by hand over `serde_json`, with nothing
 //! around it. It answers the handshake, and `tools/call` with one fixed skill
-//! in the very shape of our reply. No server that parses its requests and
+//! in exactly the shape of our reply. No server that parses its requests and
 //! builds its replies can be much faster.
 
 use std::io::{BufRead, Write};

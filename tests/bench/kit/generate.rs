@@ -1,4 +1,4 @@
-//! Skills made up from a fixed word list: the same ones at every run.
+//! Skills generated from a fixed word list: the same in every run.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub(crate) fn name(number: usize) -> String {
     format!("{}-{}-{number:05}", random.word(), random.word())
 }
 
-/// The last line of that skill's text, so that a cut answer is seen.
+/// The last line of that skill's text, so that a truncated answer is noticed.
 pub(crate) fn last_line(number: usize) -> String {
     format!("END-OF-{}", name(number))
 }

@@ -1,11 +1,11 @@
-//! What the fuzz targets share: asking a bundle everything, and giving damaged
-//! bytes the checksums that let them past the first door.
+//! What the fuzz targets share: calling everything a bundle can do, and giving
+//! damaged bytes the checksums that let them pass the first check.
 
 use skillbundle_format::{Bundle, Catalog, Search, Skill};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// Puts every question to a bundle that may lie. Answers do not matter: it must
-/// neither panic nor read outside its bytes.
+/// Calls everything that a possibly damaged bundle can do. Results do not matter:
+/// it must neither panic nor read outside its bytes.
 pub fn ask_everything(bundle: &Bundle) {
     let _ = bundle.content_hex();
     let _ = bundle.sections();
@@ -21,7 +21,7 @@ pub fn ask_everything(bundle: &Bundle) {
         let _ = catalog.by_name(words);
         let _ = catalog.by_path(words);
     }
-    // A hostile count must not make the target slow; the first rows suffice.
+    // A hostile count must not make the target slow; the first rows are enough.
     for id in (0..u32::try_from(catalog.len()).unwrap_or(u32::MAX)).take(64) {
         if let Ok(skill) = catalog.skill(id) {
             ask_skill(catalog, skill);
@@ -68,8 +68,8 @@ const PAGES: u32 = 1;
 const INDEX: u32 = 2;
 const PAGE: usize = 4096;
 
-/// Makes length and checksums agree with the bytes, as somebody would who
-/// writes a hostile bundle on purpose. Leaves bytes alone that have no table.
+/// Makes length and checksums agree with the bytes, as in a bundle made by an
+/// attacker. Bytes without a section table stay as they are.
 pub fn seal(bytes: &mut [u8]) {
     let length = bytes.len() as u64;
     let Some(count) = u32_at(bytes, COUNT_AT)

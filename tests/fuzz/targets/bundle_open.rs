@@ -1,4 +1,4 @@
-//! Any bytes as a bundle: open, then ask everything.
+//! Any bytes as a bundle: open it, then call everything.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
 //! Any bytes as a bundle whose checksums are right: what remains is the checks
-//! of offsets, lengths, references and UTF-8 behind the first door.
+//! of offsets, lengths, references and UTF-8 after the checksums.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

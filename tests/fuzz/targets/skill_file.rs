@@ -1,5 +1,5 @@
 //! Any bytes as a skill, a page of a tree and a configuration: the compiler
-//! gives a set and findings, and the set can be written and opened.
+//! returns a set and diagnostics, and the set can be written and opened.
 #![no_main]
 
 use std::fs;

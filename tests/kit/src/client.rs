@@ -44,10 +44,19 @@ impl Client {
         Self::start_reading(command, Duration::from_millis(20))
     }
 
-    /// Starts a program to be measured: no threads, and stderr is discarded.
+    /// The same, but only calls of [`Client::line`] read stdout.
+    pub fn start_inline(mut command: Command) -> Self {
+        command.stderr(Stdio::piped());
+        let mut client = Self::start_measured(command);
+        client.read_stderr();
+        client
+    }
+
+    /// Starts a program to be measured: without threads, and without stderr unless
+    /// the command pipes it.
     pub fn start_measured(mut command: Command) -> Self {
         let started = Instant::now();
-        let mut child = spawn(command.stderr(Stdio::null()));
+        let mut child = spawn(&mut command);
         let stdout = child.stdout.take().expect("stdout is piped");
         let lines = Lines::Inline(BufReader::with_capacity(64 * 1024, stdout));
         Self::new(started, child, lines)
@@ -57,7 +66,6 @@ impl Client {
         let started = Instant::now();
         let mut child = spawn(command.stderr(Stdio::piped()));
         let from = child.stdout.take().expect("stdout is piped");
-        let mut errors = child.stderr.take().expect("stderr is piped");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             let mut reader = BufReader::with_capacity(1 << 20, SlowReader { from, pause });
@@ -70,15 +78,21 @@ impl Client {
             }
         });
         let mut client = Self::new(started, child, Lines::Thread(lines));
-        let sink = Arc::clone(&client.stderr);
-        client.stderr_reader = Some(std::thread::spawn(move || {
+        client.read_stderr();
+        client
+    }
+
+    /// Collects stderr in a thread, so that the program can always write it.
+    fn read_stderr(&mut self) {
+        let mut errors = self.child.stderr.take().expect("stderr is piped");
+        let sink = Arc::clone(&self.stderr);
+        self.stderr_reader = Some(std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(n @ 1..) = errors.read(&mut buffer) {
                 let mut sink = sink.lock().expect("no reader panics");
                 sink.extend_from_slice(&buffer[..n]);
             }
         }));
-        client
     }
 
     fn new(started: Instant, mut child: Child, lines: Lines) -> Self {
@@ -101,15 +115,21 @@ impl Client {
         }
     }
 
-    /// Sends text from a thread of its own, by a second handle on stdin.
+    /// Sends text from a thread of its own.
     #[cfg(unix)]
     pub fn send_aside(&mut self, text: impl Into<Vec<u8>>) -> JoinHandle<()> {
-        use std::os::fd::AsFd;
         let bytes = text.into();
-        let stdin = self.stdin.as_ref().expect("stdin is still open");
-        let stdin = stdin.as_fd().try_clone_to_owned().map(std::fs::File::from);
-        let mut stdin = stdin.expect("a pipe can be duplicated");
+        let mut stdin = self.second_stdin();
         std::thread::spawn(move || stdin.write_all(&bytes).expect("the server reads"))
+    }
+
+    /// A second handle on stdin; the program sees its end once both are closed.
+    #[cfg(unix)]
+    pub fn second_stdin(&self) -> std::fs::File {
+        use std::os::fd::AsFd;
+        let stdin = self.stdin.as_ref().expect("stdin is still open");
+        let stdin = stdin.as_fd().try_clone_to_owned();
+        stdin.expect("a pipe can be duplicated").into()
     }
 
     /// The next line of stdout with its line end, or `None` at the end.
@@ -135,6 +155,12 @@ impl Client {
     /// Closes stdin: the client is gone.
     pub fn close(&mut self) {
         drop(self.stdin.take());
+    }
+
+    /// Closes stdout of an inline client: whatever the program writes from now on
+    /// fails.
+    pub fn close_stdout(&mut self) {
+        self.lines = Lines::Thread(channel().1);
     }
 
     /// Waits for the process to end.
@@ -165,15 +191,27 @@ impl Client {
         self.started.elapsed()
     }
 
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Resident memory in KiB: all of it, and the part that no file backs. `None`
     /// on systems without `/proc/PID/status`.
     pub fn resident(&self) -> Option<(u64, u64)> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let field = |name: &str| {
-            let line = status.lines().find(|line| line.starts_with(name))?;
-            line.split_whitespace().nth(1)?.parse().ok()
-        };
-        Some((field("VmRSS:")?, field("RssAnon:")?))
+        Some((self.status("VmRSS")?, self.status("RssAnon")?))
+    }
+
+    /// A figure of `/proc/PID/status` in KiB, by its name.
+    pub fn memory(&self, name: &str) -> u64 {
+        self.status(name).expect("this system has /proc/PID/status")
+    }
+
+    fn status(&self, name: &str) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
+        let mut lines = status.lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        value.split_whitespace().next()?.parse().ok()
     }
 }
 

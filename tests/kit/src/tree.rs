@@ -32,7 +32,7 @@ impl Tree {
     }
 
     /// A path inside the folder.
-    pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+    pub fn path(&self, relative: &str) -> PathBuf {
         self.dir().join(relative)
     }
 

@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        // A client that leaves early is no fault here.
+        // A client that disconnects early is not an error.
         if let Ok(running) = peer.serve(transport::stdio_pipes()).await {
             running.waiting().await?;
         }

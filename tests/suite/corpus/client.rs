@@ -95,8 +95,8 @@ fn check_list(session: &mut Session, skills: &[Skill<'_>]) {
     }
 }
 
-/// A few words of each description find the skill, and what is found is what
-/// the formula of specification 4 finds in the texts.
+/// The first words of each description find the skill, and the hits are those
+/// that the rule of specification 4 finds in the texts.
 fn check_searches(session: &mut Session, skills: &[Skill<'_>], count: &mut Count) {
     const LIMIT: usize = 25;
     let texts: Vec<String> = skills
@@ -136,7 +136,7 @@ fn check_searches(session: &mut Session, skills: &[Skill<'_>], count: &mut Count
     }
 }
 
-/// The rule of the search: each character for itself.
+/// Lower case as the search does it: each character by itself.
 fn lower(text: &str) -> String {
     text.chars()
         .flat_map(char::to_lowercase)
@@ -144,7 +144,7 @@ fn lower(text: &str) -> String {
         .collect()
 }
 
-/// `skill` gives the file's text, without a byte order mark, below its two lines.
+/// `skill` returns the file's text, without a byte order mark, below two lines.
 fn check_text(session: &mut Session, skill: Skill<'_>, file: &Path, count: &mut Count) {
     let name = skill.callable_name().expect("a name to call");
     let answer = session.tool_text("skill", &json!({ "name": name }));
@@ -172,7 +172,7 @@ fn check_text(session: &mut Session, skill: Skill<'_>, file: &Path, count: &mut 
     count.texts_bytes += text.len();
 }
 
-/// `get_asset` gives every file of the skill, and the skill has every file of
+/// `get_asset` returns every file of the skill, and the skill has every file of
 /// its folder.
 fn check_files(session: &mut Session, skill: Skill<'_>, file: &Path, count: &mut Count) {
     let folder = file.parent().expect("a skill file lies in a folder");
@@ -237,7 +237,7 @@ enum Answer {
     TooLarge(String),
 }
 
-/// What `get_asset` says: the only refusal that the corpus can meet is the size.
+/// The reply of `get_asset`. The only error possible with the corpus is the size.
 fn asset(session: &mut Session, skill: Skill<'_>, file: File<'_>) -> Answer {
     let result = session.tool(
         "get_asset",

@@ -1,5 +1,5 @@
-//! What lies on disk, found without the compiler: skill files, and the files of
-//! a skill.
+//! What is on disk, found without the compiler: skill files, and the files of a
+//! skill.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Folders that hold no skills of their own.
 const NOT_ENTERED: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
 
-/// Names that are never bundled, and why nobody misses them.
+/// Names that are never bundled: caches, editor files, version control.
 fn is_junk(name: &str) -> bool {
     [
         ".DS_Store",
@@ -28,7 +28,7 @@ fn is_junk(name: &str) -> bool {
         || NOT_ENTERED.contains(&name)
 }
 
-/// Every file called `SKILL.md`, whatever its case, below a folder.
+/// Every file named `SKILL.md` below a folder, ignoring case.
 pub(super) fn skill_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for (name, path) in entries(folder) {
         if path.is_dir() {

@@ -1,18 +1,18 @@
-//! Requests that were right once: cut off at every byte, and bent at random.
+//! Valid requests made invalid: cut off at every byte, and mutated at random.
 
 use serde_json::Value;
 
 use super::dice::Dice;
 use super::frames::{Frame, Kind, Owed, PARSE};
 
-/// The line up to each of its bytes.
+/// Every proper prefix of the line.
 pub(crate) fn cut(frame: &Frame) -> Vec<Frame> {
     let id_end = end_of_id(frame);
     let cuts = (1..frame.line.len()).map(|len| {
         let line = frame.line[..len].to_vec();
         match &frame.owed {
-            // The quote that ends a text may be the last byte; a number has only
-            // ended when something follows it.
+            // A string id is complete with its closing quote; a number only when
+            // another character follows it.
             Owed::Reply { ids, .. } if len > id_end || (len == id_end && ids[0].is_string()) => {
                 let ids = ids.clone();
                 Frame::new(line, Owed::Reply { ids, kind: PARSE })
@@ -23,7 +23,7 @@ pub(crate) fn cut(frame: &Frame) -> Vec<Frame> {
     cuts.collect()
 }
 
-/// The line with something done to it, and what can be said about the answer.
+/// One random mutation of the line, and what is known about its reply.
 pub(crate) fn bend(frame: &Frame, other: &Frame, dice: &mut Dice) -> Frame {
     let mut line = frame.line.clone();
     let at = dice.below(line.len());
@@ -61,8 +61,8 @@ pub(crate) fn bend(frame: &Frame, other: &Frame, dice: &mut Dice) -> Frame {
     Frame::new(line, owed)
 }
 
-/// What a bent line is owed. Where the line is as it was up to behind its id,
-/// that id must be answered, whatever follows.
+/// What a mutated line is owed. If it is unchanged up to the end of its id, that
+/// id must be answered, whatever follows.
 fn owed(line: &[u8], frame: &Frame, bent_at: usize) -> Owed {
     if let Owed::Reply { ids, .. } = &frame.owed
         && bent_at > end_of_id(frame)
@@ -79,7 +79,7 @@ fn owed(line: &[u8], frame: &Frame, bent_at: usize) -> Owed {
     })
 }
 
-/// The id of a line that is a request beyond doubt, however it is written.
+/// The id of a line that is clearly a request: as written, and as a whole number.
 fn request_ids(line: &[u8]) -> Option<Vec<Value>> {
     let members: Members = serde_json::from_slice(line.trim_ascii()).ok()?;
     let id = members.id;
@@ -100,14 +100,14 @@ struct Members {
     id: Value,
 }
 
-/// Where the id ends that the frame is answered under.
+/// The end of the id that the frame is answered under.
 fn end_of_id(frame: &Frame) -> usize {
     const KEY: &[u8] = b"\"id\":";
     let begin = frame
         .line
         .windows(KEY.len())
         .rposition(|part| part == KEY)
-        .expect("a right request has an id")
+        .expect("a valid request has an id")
         + KEY.len();
     let ends = frame.line[begin..]
         .iter()

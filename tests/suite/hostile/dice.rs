@@ -1,6 +1,6 @@
-//! Chance that can be repeated: the same seed throws the same frames.
+//! A seeded random generator: the same seed gives the same frames.
 
-/// `SplitMix64`: small, and good enough to choose frames with.
+/// `SplitMix64` (Steele, Lea and Flood, 2014): small, and good enough to choose frames.
 pub(crate) struct Dice(u64);
 
 impl Dice {

@@ -1,13 +1,13 @@
-//! One frame, what must come back for it, and how requests are written down.
+//! One frame, the reply that it is owed, and how requests are written.
 
 use serde_json::{Value, json};
 
 use crate::project::with_meta;
 
-/// How the client of a session opened it.
+/// How the client opened its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// Not at all so far.
+    /// Not yet.
     Unopened,
     /// With `initialize`.
     Legacy,
@@ -15,7 +15,7 @@ pub(crate) enum Era {
     Modern,
 }
 
-/// One line for the server, and what it owes for it.
+/// One line for the server, and the reply that it is owed.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     /// Without the line end.
@@ -26,22 +26,22 @@ pub(crate) struct Frame {
 /// What a server owes for a frame.
 #[derive(Debug, Clone)]
 pub(crate) enum Owed {
-    /// Silence: it was no request.
+    /// No reply: the frame is not a request.
     Nothing,
     /// One reply, under one of these ids, of this kind.
     Reply { ids: Vec<Value>, kind: Kind },
-    /// One reply under this id when the client has had enough.
+    /// One reply under this id when the client closes stdin.
     AtTheEnd(Value),
-    /// One reply or none: nobody can say what the sender meant.
+    /// One reply or none: the frame can be read either way.
     Unclear,
 }
 
-/// What kind of reply is right.
+/// Which kind of reply is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Any,
     Result,
-    /// A result of a tool that says `isError`.
+    /// A tool result with `isError`.
     Refusal,
     /// An error with one of these codes.
     Error(&'static [i64]),
@@ -51,7 +51,7 @@ pub(crate) const PARSE: Kind = Kind::Error(&[-32700]);
 pub(crate) const INVALID: Kind = Kind::Error(&[-32600]);
 pub(crate) const PARAMS: Kind = Kind::Error(&[-32602]);
 pub(crate) const UNKNOWN: Kind = Kind::Error(&[-32601]);
-/// For methods that an era does not have.
+/// The error for methods that an era does not have.
 pub(crate) const NOT_OF_THE_ERA: Kind = Kind::Error(&[-32601, -32602]);
 
 impl Frame {
@@ -66,12 +66,12 @@ impl Frame {
         Self::new(line, Owed::Nothing)
     }
 
-    /// One that is answered under this id, given as JSON.
+    /// A frame that is answered under this id, given as JSON.
     pub(crate) fn answered(line: impl Into<Vec<u8>>, id: &str, kind: Kind) -> Self {
         Self::answered_either(line, id, id, kind)
     }
 
-    /// One that is answered under an id as it is written one way or the other.
+    /// A frame that is answered under either spelling of its id.
     pub(crate) fn answered_either(
         line: impl Into<Vec<u8>>,
         id: &str,
@@ -83,18 +83,18 @@ impl Frame {
         Self::new(line, Owed::Reply { ids, kind })
     }
 
-    /// One whose id cannot be read.
+    /// A frame whose id cannot be read.
     pub(crate) fn nameless(line: impl Into<Vec<u8>>, kind: Kind) -> Self {
         Self::answered(line, "null", kind)
     }
 
-    /// Whether this text stands in the line.
+    /// Whether the line contains this text.
     pub(crate) fn says(&self, text: &str) -> bool {
         let mut parts = self.line.windows(text.len());
         parts.any(|part| part == text.as_bytes())
     }
 
-    /// The line for a person.
+    /// The line as it is shown to a person.
     pub(crate) fn shown(&self) -> String {
         const SHOWN: usize = 400;
         let cut = &self.line[..self.line.len().min(SHOWN)];
@@ -102,7 +102,7 @@ impl Frame {
     }
 }
 
-/// Ids that nobody else uses, as JSON: numbers and texts in turn.
+/// Ids that occur once, as JSON: numbers and strings in turn.
 #[derive(Default)]
 pub(crate) struct Ids(u64);
 
@@ -117,20 +117,20 @@ impl Ids {
     }
 }
 
-/// A request as text; `params` as JSON text, or without any.
+/// A request as text; `params` is JSON text.
 pub(crate) fn request(id: &str, method: &str, params: Option<&str>) -> String {
     let method = json!(method);
     let params = params.map_or_else(String::new, |params| format!(r#","params":{params}"#));
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method}{params}}}"#)
 }
 
-/// The same with the members the other way round, as the TypeScript SDK writes them.
+/// The same with the members in the order of the TypeScript SDK.
 pub(crate) fn request_id_last(id: &str, method: &str, params: &str) -> String {
     let method = json!(method);
     format!(r#"{{"params":{params},"method":{method},"jsonrpc":"2.0","id":{id}}}"#)
 }
 
-/// Parameters as this era sends them, if they are an object.
+/// Parameters as this era sends them: with `_meta`, if they are an object.
 pub(crate) fn params_of(era: Era, params: &Value) -> String {
     match era {
         Era::Modern if params.is_object() => with_meta(params.clone()).to_string(),

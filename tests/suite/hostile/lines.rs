@@ -1,10 +1,10 @@
-//! Lines that are no request, or one whose head is wrong: garbage, ids of
-//! every kind, missing and doubled members, batches, notices, responses, sizes.
+//! Lines that are not requests or have a wrong envelope: garbage, ids of every
+//! kind, missing and doubled members, batches, notifications, responses, sizes.
 
 use super::dice::Dice;
 use super::frames::{Era, Frame, INVALID, Ids, Kind, NOT_OF_THE_ERA, PARSE, UNKNOWN, request};
 
-/// Ids as JSON, and the id in the answer where it is another one.
+/// Ids as JSON, and how each is read.
 const IDS: &[(&str, Read)] = &[
     ("-1", Read::Right),
     ("0", Read::Right),
@@ -43,22 +43,22 @@ const IDS: &[(&str, Read)] = &[
     ("\"\t\"", Read::Broken),
 ];
 
-/// How far an id can be read.
+/// How an id is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Read {
-    /// It is right.
+    /// A valid id.
     Right,
-    /// It is this whole number, written otherwise.
+    /// Another spelling of this whole number.
     Whole(&'static str),
-    /// It is a number that is none of ours, and is given back.
+    /// A number that is not a valid id; the error repeats it.
     Given,
-    /// It is of a kind that no id may have.
+    /// A type that no id may have.
     Not,
-    /// It is no JSON; what can be told of it is not said here.
+    /// Not JSON; the error may have an id or not.
     Broken,
 }
 
-/// Requests under ids of every kind.
+/// Requests with ids of every kind.
 pub(crate) fn odd_ids(era: Era) -> Vec<Frame> {
     let long = [300, 5000].map(|times| format!("\"{}\"", "i".repeat(times)));
     let long = long.iter().map(|id| (id.as_str(), Read::Right));
@@ -98,7 +98,7 @@ pub(crate) fn odd_ids(era: Era) -> Vec<Frame> {
     frames
 }
 
-/// Heads with something missing, doubled or of the wrong kind. `#` is the id.
+/// Envelopes with a member that is missing, doubled or of the wrong type. `#` is the id.
 const HEADS: &[(&str, &[i64])] = &[
     (r#"{"id":#,"method":"ping"}"#, &[-32600]),
     (r#"{"jsonrpc":"1.0","id":#,"method":"ping"}"#, &[-32600]),
@@ -177,14 +177,14 @@ const HEADS: &[(&str, &[i64])] = &[
     ),
 ];
 
-/// Requests whose head is wrong.
+/// Requests with a wrong envelope.
 pub(crate) fn heads(ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
     for (head, codes) in HEADS {
         let id = ids.next();
         let line = head.replace('#', &id);
         let kind = Kind::Error(codes);
-        // Single quotes make no member names, so that there is no id either.
+        // Single quotes do not delimit member names, so there is no id either.
         frames.push(if head.starts_with("{'") {
             Frame::nameless(line, kind)
         } else {
@@ -213,7 +213,7 @@ pub(crate) fn heads(ids: &mut Ids) -> Vec<Frame> {
     frames
 }
 
-/// Lines without any id.
+/// Lines without an id.
 const GARBAGE: &[(&[u8], &[i64])] = &[
     (b"garbage", &[-32700]),
     (b"\0", &[-32700]),
@@ -253,7 +253,7 @@ const GARBAGE: &[(&[u8], &[i64])] = &[
     (br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}"#, &[-32700]),
 ];
 
-/// Lines that are nothing at all, written and thrown.
+/// Lines that are not messages, written ones and random ones.
 pub(crate) fn garbage(dice: &mut Dice) -> Vec<Frame> {
     let written = GARBAGE
         .iter()
@@ -265,14 +265,14 @@ pub(crate) fn garbage(dice: &mut Dice) -> Vec<Frame> {
         line.iter_mut()
             .filter(|byte| **byte == b'\n')
             .for_each(|byte| *byte = b'n');
-        // No JSON begins like that, and no blank.
+        // Neither JSON nor white space begins like this.
         line.insert(0, b'~');
         frames.push(Frame::nameless(line, PARSE));
     }
     frames
 }
 
-/// Lines that get no answer: blanks, notices of every kind, answers to nothing.
+/// Lines without a reply: white space, notifications, responses to no request.
 pub(crate) fn silent() -> Vec<Frame> {
     const LINES: &[&str] = &[
         "",
@@ -310,12 +310,12 @@ pub(crate) fn silent() -> Vec<Frame> {
     LINES.iter().map(|line| Frame::silent(*line)).collect()
 }
 
-/// Notices that an opened session knows.
+/// The notification of a session that is already open.
 pub(crate) fn initialized() -> Frame {
     Frame::silent(r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":{"_meta":{}}}"#)
 }
 
-/// The same request in other clothes: line ends, marks and blanks around it.
+/// The same request surrounded by line ends, byte order marks and white space.
 pub(crate) fn dressed(frame: &Frame) -> Vec<Frame> {
     let dress = |before: &[u8], after: &[u8]| {
         let line = [before, &frame.line, after].concat();
@@ -329,7 +329,7 @@ pub(crate) fn dressed(frame: &Frame) -> Vec<Frame> {
     ]
 }
 
-/// Lines about as long as a line may be, `most`; only so many, since they take time.
+/// Lines of about the greatest length, `most`. They take time, so there are few.
 pub(crate) fn sizes(most: usize, ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
     for (len, fits) in [

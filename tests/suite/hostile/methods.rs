@@ -1,4 +1,4 @@
-//! Every method with parameters that are right, and from them all that are wrong.
+//! Every method with valid parameters, and all the wrong ones derived from them.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use super::frames::{
     Era, Frame, Ids, Kind, NOT_OF_THE_ERA, PARAMS, params_of, request, request_id_last,
 };
 
-/// A method, parameters that are right, and where in them which kinds of
-/// values are right. A place with `!` must be there.
+/// A method, valid parameters, and which types are valid at which JSON pointer.
+/// A pointer with `!` is required.
 struct Method {
     name: &'static str,
     params: &'static str,
@@ -129,7 +129,7 @@ const METHODS: &[Method] = &[
     },
 ];
 
-/// One value of each kind.
+/// One value of each type.
 pub(crate) const KINDS: [(&str, &str); 7] = [
     ("null", "null"),
     ("bool", "true"),
@@ -142,11 +142,11 @@ pub(crate) const KINDS: [(&str, &str); 7] = [
 
 impl Method {
     fn params(&self) -> Value {
-        serde_json::from_str(self.params).expect("right parameters are JSON")
+        serde_json::from_str(self.params).expect("valid parameters are JSON")
     }
 }
 
-/// Right requests of this era: what is cut, bent and repeated elsewhere.
+/// Valid requests of this era, which are cut, mutated and repeated elsewhere.
 pub(crate) fn right(era: Era, ids: &mut Ids) -> Vec<Frame> {
     let of_era = METHODS.iter().filter(|method| method.eras.contains(&era));
     let written = of_era.flat_map(|method| {
@@ -168,13 +168,13 @@ pub(crate) fn right(era: Era, ids: &mut Ids) -> Vec<Frame> {
     written.collect()
 }
 
-/// Requests of every method with parameters that are wrong, or not of the era.
+/// Requests of every method with wrong parameters, or of another era.
 pub(crate) fn wrong(era: Era, ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
     for method in METHODS {
         let kind = match era {
             _ if method.eras.contains(&era) => PARAMS,
-            // Nobody knows what the client will be: its parameters come first.
+            // The era is not yet known, so the parameters are checked first.
             Era::Unopened => PARAMS,
             _ => NOT_OF_THE_ERA,
         };
@@ -207,7 +207,7 @@ pub(crate) fn wrong(era: Era, ids: &mut Ids) -> Vec<Frame> {
     frames
 }
 
-/// Its parameters with one place of another kind, or missing.
+/// The parameters with one member of another type, or missing.
 fn bent(method: &Method) -> Vec<Value> {
     let mut all = Vec::new();
     for (place, right) in method.places {

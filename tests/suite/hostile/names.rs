@@ -1,5 +1,5 @@
-//! Names, places and arguments that are not there, tool by tool and list by
-//! list, and what only 2026-07-28 has.
+//! Names, URIs and arguments that do not exist, for each tool and each list, and
+//! what only 2026-07-28 has.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::frames::{
 use super::methods::KINDS;
 use crate::paths::CANARY;
 
-/// Names that are not there: methods, tools, prompts, resources, cursors.
+/// Methods, tools, prompts, resources and cursors that do not exist.
 pub(crate) fn unknown(era: Era, ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
     let mut put = |method: &str, params: &Value, kind: Kind| {
@@ -122,7 +122,7 @@ pub(crate) fn unknown(era: Era, ids: &mut Ids) -> Vec<Frame> {
     frames
 }
 
-/// URIs of places that must stay out of reach.
+/// URIs of files that must stay out of reach.
 pub(crate) fn places(era: Era, spellings: &[String], ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
     for spelling in spellings {
@@ -145,7 +145,7 @@ pub(crate) fn places(era: Era, spellings: &[String], ids: &mut Ids) -> Vec<Frame
     frames
 }
 
-/// Calls of each tool with each argument of each wrong kind, missing or unheard of.
+/// Calls of each tool with each argument of each wrong type, missing or unknown.
 pub(crate) fn calls(era: Era, tools: &[Value], ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
     for tool in tools {
@@ -190,9 +190,11 @@ pub(crate) fn calls(era: Era, tools: &[Value], ids: &mut Ids) -> Vec<Frame> {
                 Some("string") => "text",
                 Some("integer" | "number") => "number",
                 Some("boolean") => "bool",
-                other => panic!("{name}.{argument} is of a kind the test does not know: {other:?}"),
+                other => {
+                    panic!("{name}.{argument} has a type that the test does not know: {other:?}")
+                }
             };
-            // An argument that may be left out may be null, too.
+            // An optional argument may also be null.
             for (_, value) in KINDS.iter().filter(|(it, _)| *it != kind && *it != "null") {
                 let value = serde_json::from_str(value).expect("a value is JSON");
                 put(&with(argument, value));
@@ -214,7 +216,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Requests of 2026-07-28 that do not say what they must, or say it wrong.
+/// Requests of 2026-07-28 with missing or wrong `_meta`.
 pub(crate) fn meta_faults(ids: &mut Ids) -> Vec<Frame> {
     const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
     const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -251,8 +253,8 @@ pub(crate) fn meta_faults(ids: &mut Ids) -> Vec<Frame> {
     frames
 }
 
-/// A listener is answered when its client has had enough, or at once where it
-/// is one too many.
+/// A listener gets its reply when the client closes stdin, or at once if there
+/// are too many listeners.
 pub(crate) fn listeners(ids: &mut Ids) -> Vec<Frame> {
     let listens = (0..4).map(|_| {
         let id = ids.next();
@@ -276,7 +278,7 @@ pub(crate) fn listeners(ids: &mut Ids) -> Vec<Frame> {
     frames
 }
 
-/// Arguments nested deeper than any reader may follow.
+/// Arguments nested more deeply than any parser should follow.
 pub(crate) fn deep(era: Era, ids: &mut Ids) -> Vec<Frame> {
     const DEPTH: usize = 100_000;
     let mut frames = Vec::new();
