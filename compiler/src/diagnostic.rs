@@ -283,7 +283,7 @@ impl Report {
     }
 
     /// Drops the findings that are not wanted.
-    pub(crate) fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
+    pub fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
         self.diagnostics.retain(wanted);
     }
 

@@ -38,6 +38,7 @@ mod skill;
 mod verify;
 
 mod error;
+pub mod hosts;
 #[cfg(test)]
 mod sample;
 
@@ -64,6 +65,11 @@ pub use write::write;
 
 /// The version of the archive format that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = header::VERSION;
+
+/// Whether a file that starts with these bytes is a bundle, of whatever version.
+pub fn is_bundle(start: &[u8]) -> bool {
+    start.starts_with(&header::MAGIC)
+}
 
 /// Builds a compiled bundle into the program: the file's bytes as
 /// `&'static [u8]`, aligned so that [`Bundle::from_static`] need not copy them.

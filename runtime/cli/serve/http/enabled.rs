@@ -8,7 +8,7 @@ use skillbundle_server::http::{self, Bound, Settings, Token};
 use skillbundle_server::{Error, Options, Source};
 
 use super::Http;
-use crate::cli::output::note;
+use crate::cli::output::info;
 
 /// The environment variable that may hold the token.
 const VARIABLE: &str = "SKILLBUNDLE_TOKEN";
@@ -28,7 +28,7 @@ pub(in super::super) fn serve(
         token: token(http)?,
     };
     let bound = bind(source, options, settings, http)?;
-    note(&format!("listening on http://{}/mcp", bound.address()));
+    info(&format!("listening on http://{}/mcp", bound.address()));
     Ok(bound.run()?)
 }
 
