@@ -1,14 +1,14 @@
-//! The commands a person types, one file each, and what they share: how
-//! output looks on a terminal, in a pipe and as JSON, and how wrong use is
-//! answered. What skills are and how they are asked lies in the crates.
+//! The commands, one file each, and what they share: arguments, output on a
+//! terminal, in a pipe and as JSON, and errors.
 
-// What the commands share.
-mod offering;
+// Shared.
+pub(crate) mod clap_errors;
+pub(crate) mod display;
+pub(crate) mod json;
 pub(crate) mod output;
-mod record;
+pub(crate) mod progress;
 mod table;
-pub(crate) mod text;
-pub(crate) mod usage;
+mod tool_args;
 
 // The commands, in the order of `--help`.
 pub(crate) mod serve;
@@ -23,4 +23,4 @@ pub(crate) mod route;
 pub(crate) mod search;
 pub(crate) mod show;
 
-pub(crate) mod reference;
+pub(crate) mod man;

@@ -1,6 +1,6 @@
-//! Directories of skills as something to ask and to serve: compiled when they
-//! change. It needs the compiler, so there are two of it: `enabled.rs`, and
-//! `disabled.rs` for the binary without the feature `compile`, which says so.
+//! Directories of skills, compiled for a query or served and recompiled when
+//! they change: `enabled.rs`, or `disabled.rs` in a build without the feature
+//! `compile`.
 
 #[cfg(not(feature = "compile"))]
 mod disabled;

@@ -1,35 +1,42 @@
-//! The `skillbundle` program: which commands there are, what they are for,
-//! and how a run ends. What each does lies in `cli/`, which skills it is about
-//! in `sources.rs`, how directories become a bundle in `directories.rs`.
+//! The `skillbundle` program: its commands and its exit codes. What each
+//! command does is in `cli/`, where skills come from in `sources.rs`, how
+//! directories become a bundle in `directories.rs`.
 
 mod cli;
 mod directories;
 mod sources;
 
+use std::env;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use cli::output::{complain_of, is_closed_pipe};
-use cli::{compile, eval, inspect, list, reference, route, search, serve, show, usage, verify};
+use cli::json::{Envelope, Failed};
+use cli::output::{self, Output};
+use cli::{
+    clap_errors, compile, eval, inspect, json, list, man, route, search, serve, show, verify,
+};
 
 const EXAMPLES: &str = "\
 Examples:
-  skillbundle list                              what this binary carries
-  skillbundle list --dir skills                 what a directory holds
-  skillbundle compile --check skills            find what is wrong with it
-  skillbundle eval skills                       whether requests find the right skill
-  skillbundle compile skills -o team.skb        make a bundle of it
-  skillbundle serve --bundle team.skb           serve it to an agent host
+  skillbundle list                              the skills in this binary
+  skillbundle list skills                       the skills in a directory
+  skillbundle compile --check skills            check them
+  skillbundle eval skills                       do requests find the right skill?
+  skillbundle compile skills -o team.skb        compile them into a bundle
+  skillbundle serve team.skb                    serve the bundle to an agent host
 
-Exit codes: 0 fine, 1 something was found to be wrong, 2 could not run.
-NO_COLOR turns colours off; they are only used on a terminal.";
+What you look for comes first, then where to look: a directory of skills, a bundle, or one
+skill file. `skillbundle help COMMAND` explains a command; docs/json.md describes --json.
 
-/// Checks, compiles and serves agent skills.
+Exit codes: 0 success, 1 problems found, 2 could not run.
+NO_COLOR turns colours off; they are used on terminals only.";
+
+/// Checks, compiles and serves agent skills
 #[derive(Parser)]
 #[command(name = "skillbundle", version, after_help = EXAMPLES)]
-#[command(arg_required_else_help = false, disable_help_subcommand = true)]
+#[command(arg_required_else_help = false)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -41,33 +48,35 @@ struct Cli {
 enum Command {
     /// Serve skills to an agent host over the Model Context Protocol
     Serve(serve::Args),
-    /// Check directories of skills, or make a bundle of them
+    /// Check skills, or compile them into a bundle
+    #[cfg_attr(not(feature = "compile"), command(about = compile::ABOUT_MISSING))]
     Compile(compile::Args),
-    /// Replay requests and say which find the skill that they should
+    /// Replay requests and report which find the right skill
+    #[cfg_attr(not(feature = "compile"), command(about = eval::ABOUT_MISSING))]
     Eval(eval::Args),
-    /// List the skills
+    /// List skills
     List(list::Args),
     /// Print a skill, or one of its files
     Show(show::Args),
-    /// Find the skills that mention every word, or come closest
+    /// Find skills by words
     Search(search::Args),
-    /// Ask which skill a request means, and why
+    /// Show which skill a request is routed to, and why
     Route(route::Args),
-    /// Show what a bundle holds, or everything about one skill
+    /// Show what a bundle or a skill consists of, or what a host sees of it
     Inspect(inspect::Args),
-    /// Check every byte of a bundle
+    /// Verify every byte of a bundle
     Verify(verify::Args),
     /// Print completions for a shell
-    Completions(reference::CompletionsArgs),
+    Completions(man::CompletionsArgs),
     /// Print the manual page, or write all of them
-    Man(reference::ManArgs),
+    Man(man::ManArgs),
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
-    Fine = 0,
-    Findings = 1,
+    Success = 0,
+    ProblemsFound = 1,
     CouldNotRun = 2,
 }
 
@@ -78,24 +87,23 @@ impl From<Exit> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    let ended = match command() {
+    let outcome = match command() {
         Ok(command) => run(&command),
-        Err(error) => usage::answer(&error),
+        Err(error) => clap_errors::answer(&error, wants_json()),
     };
-    match ended {
+    match outcome {
         Ok(exit) => exit.into(),
-        // Whoever read our output had seen enough.
-        Err(error) if is_closed_pipe(&error) => Exit::Fine.into(),
+        Err(error) if output::is_closed_pipe(&error) => Exit::Success.into(),
         Err(error) => {
-            complain_of(&error);
+            report(&error);
             Exit::CouldNotRun.into()
         }
     }
 }
 
-/// What was typed.
+/// Parses the command line.
 fn command() -> Result<Command, clap::Error> {
-    match serve::Args::quick(std::env::args_os().skip(1)) {
+    match serve::Args::quick(env::args_os().skip(1)) {
         Some(args) => Ok(Command::Serve(args)),
         None => Cli::try_parse().map(|cli| cli.command),
     }
@@ -112,7 +120,35 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Route(args) => route::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
-        Command::Completions(args) => reference::completions(args, &mut Cli::command()),
-        Command::Man(args) => reference::manual(args, Cli::command()),
+        Command::Completions(args) => man::completions(args, &mut Cli::command()),
+        Command::Man(args) => man::manual(args, Cli::command()),
     }
+}
+
+/// Prints an error: as JSON on stdout if JSON was asked for, even if the
+/// command line could not be parsed, or else on stderr.
+fn report(error: &anyhow::Error) {
+    let (message, help) = output::describe(error);
+    if !wants_json() {
+        output::error(&message, help);
+        return;
+    }
+    let is_command = |name: &String| Cli::command().find_subcommand(name).is_some();
+    let first = env::args_os()
+        .nth(1)
+        .and_then(|word| word.into_string().ok());
+    let command = first.filter(is_command);
+    let help = help.map(str::to_owned);
+    let body = Failed {
+        error: json::Error { message, help },
+    };
+    let mut out = Output::new();
+    let written = out.json(&Envelope::of(command, body));
+    // If stdout is closed, the exit code is all that is left to report with.
+    let _ = written.and_then(|()| out.finish());
+}
+
+fn wants_json() -> bool {
+    let mut words = env::args_os().take_while(|word| word != "--");
+    words.any(|word| word == "--json")
 }

@@ -1,21 +1,24 @@
-//! Which skills a command is about: a bundle, directories, or those baked
-//! into this binary. It turns what was typed into a bundle to ask, and knows
-//! the standard roots; how directories become a bundle is in `directories.rs`.
+//! Which skills a command reads: a bundle, directories, single files, or those
+//! baked into this binary. It recognises what a path is and opens it; how
+//! directories become a bundle is in `directories.rs`.
 
 use std::env;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill, include_bundle};
 use skillbundle_server::{Archive, Source};
 
+use crate::cli::output::with_help;
 use crate::directories::{self, Directories};
 
 /// The skills that `build.rs` compiled.
 pub(crate) static EMBEDDED: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/skills.skb"));
 
-/// Spec 2's roots in its order: under the working directory and under home.
-/// The labels are what people and `list` call them.
+/// The standard roots of spec 2, in its order: below the working directory and
+/// below the home directory. The first column is also the label in listings.
 const STANDARD: [(&str, Scope); 4] = [
     ("./.agent/skills", Scope::Project),
     ("~/.agent/skills", Scope::Global),
@@ -23,203 +26,414 @@ const STANDARD: [(&str, Scope); 4] = [
     ("~/.claude/skills", Scope::Global),
 ];
 
-/// How alike a path must be to be offered for a mistyped one (1 is equal): a
-/// slip in three letters, two in six.
-const ALIKE: f64 = 0.6;
+/// Least similarity (1 is equal) of a name that is suggested for a mistyped
+/// one: one typo in three letters, two in six.
+const MIN_SIMILARITY: f64 = 0.6;
+
+/// Bytes of an unknown file that an error message quotes.
+const QUOTED_BYTES: usize = 8;
+
+/// What a PATH may be, for messages.
+const EXPECTED: &str =
+    "expected a directory of skills, a bundle (.skb) or one skill file (SKILL.md or a tree page)";
 
 // Where the skills come from, as typed. (A doc comment would describe the command.)
 #[derive(clap::Args, Debug, Clone, Default)]
 pub(crate) struct Sources {
-    /// Take the skills from this bundle
-    #[arg(long, value_name = "FILE", conflicts_with = "dir")]
+    /// Where to look: directories of skills (the first wins), a bundle, or single skill files;
+    /// without any, the skills baked into this binary
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Look in this bundle; the same as PATH, but must be a bundle
+    #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
-    /// Take the skills from this directory; repeat it for more, the first wins
+    /// Look in this directory; the same as PATH, but must be a directory (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Vec<PathBuf>,
 }
 
 /// A directory to read skills from.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct SkillRoot {
     /// The directory.
     pub(crate) dir: PathBuf,
     /// What it is called in listings.
     pub(crate) label: String,
-    /// Whose it is.
+    /// Whom it belongs to.
     pub(crate) scope: Scope,
+    /// The only skill file to take from it, relative to `dir`; `None` takes all.
+    pub(crate) only: Option<String>,
+}
+
+/// What the typed paths mean.
+#[derive(Debug)]
+pub(crate) enum Selection {
+    /// Nothing was named.
+    Default,
+    /// One bundle file.
+    Bundle(PathBuf),
+    /// Directories and single files, the most important first.
+    Roots(Vec<SkillRoot>),
+}
+
+/// What a path is, by its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PathKind {
+    Directory,
+    Bundle,
+    SkillFile,
 }
 
 /// A bundle, and where it came from.
 pub(crate) struct Opened {
     /// The bundle.
     pub(crate) bundle: Bundle,
-    /// Where it came from, in words.
+    /// Where it came from, for messages.
     pub(crate) origin: String,
-    /// The options that led to it, for hints.
-    options: String,
+    /// The arguments that led to it, for hints.
+    arguments: String,
+}
+
+impl Selection {
+    /// The source that `serve` reads these skills from.
+    pub(crate) fn source(&self) -> Result<Box<dyn Source>> {
+        Ok(match self {
+            Self::Bundle(file) => Box::new(Archive::new(file)?),
+            Self::Roots(roots) => Box::new(Directories::new(roots)?),
+            Self::Default => Box::new(directories::over_embedded(standard())),
+        })
+    }
 }
 
 impl Sources {
-    /// Whether neither a bundle nor a directory was named.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bundle.is_none() && self.dir.is_empty()
+    /// The arguments as they are typed, each after a space.
+    pub(crate) fn arguments(&self) -> String {
+        let option = |name: &str, path: &PathBuf| format!(" {name}{}", path.display());
+        let bundle = self.bundle.iter().map(|it| option("--bundle ", it));
+        let dirs = self.dir.iter().map(|it| option("--dir ", it));
+        let paths = self.paths.iter().map(|it| option("", it));
+        bundle.chain(dirs).chain(paths).collect()
     }
 
-    /// The source that `serve` would read these from.
-    pub(crate) fn source(&self) -> Result<Box<dyn Source>> {
-        Ok(match &self.bundle {
-            Some(file) => {
-                check_file(file)?;
-                Box::new(Archive::new(file)?)
+    /// Recognises every path. Fails if one is missing or of no use, and if
+    /// things are combined that cannot be.
+    pub(crate) fn select(&self) -> Result<Selection> {
+        let spellings = [
+            !self.paths.is_empty(),
+            self.bundle.is_some(),
+            !self.dir.is_empty(),
+        ];
+        if spellings.into_iter().filter(|used| *used).count() > 1 {
+            return Err(with_help(
+                "PATH, --bundle and --dir cannot be combined",
+                "name every place in the same way, such as `skills vendor/skills`",
+            ));
+        }
+        if let Some(file) = &self.bundle {
+            expect(file, PathKind::Bundle)?;
+            return Ok(Selection::Bundle(file.clone()));
+        }
+        for dir in &self.dir {
+            expect(dir, PathKind::Directory)?;
+        }
+        let kinds = self.paths.iter().map(|path| kind_of(path));
+        let kinds = kinds.collect::<Result<Vec<_>>>()?;
+        match (self.paths.as_slice(), kinds.as_slice()) {
+            ([], _) if self.dir.is_empty() => Ok(Selection::Default),
+            ([], _) => Ok(Selection::Roots(directory_roots(&self.dir))),
+            ([file], [PathKind::Bundle]) => Ok(Selection::Bundle(file.clone())),
+            (paths, kinds) if kinds.contains(&PathKind::Bundle) => {
+                let bundle = paths.iter().zip(kinds).find(|it| *it.1 == PathKind::Bundle);
+                let bundle = bundle.map(|it| it.0.display().to_string());
+                Err(with_help(
+                    &format!(
+                        "the bundle {} cannot be combined with other paths",
+                        bundle.unwrap_or_default()
+                    ),
+                    "name the bundle alone, or the directories that it was made of",
+                ))
             }
-            None if self.dir.is_empty() => Box::new(directories::over_embedded(standard())),
-            None => Box::new(Directories::new(places(&self.dir))?),
-        })
+            (paths, kinds) => Ok(Selection::Roots(roots_of(paths, kinds))),
+        }
     }
 
-    /// The options as they are typed, each after a space.
-    pub(crate) fn options(&self) -> String {
-        let bundle = self
-            .bundle
-            .iter()
-            .map(|file| format!(" --bundle {}", file.display()));
-        let dirs = self
-            .dir
-            .iter()
-            .map(|dir| format!(" --dir {}", dir.display()));
-        bundle.chain(dirs).collect()
+    /// The roots to compile. Fails if none were named, or a bundle was.
+    pub(crate) fn roots(&self, command: &str) -> Result<Vec<SkillRoot>> {
+        match self.select()? {
+            Selection::Roots(roots) => Ok(roots),
+            Selection::Bundle(file) => Err(with_help(
+                &format!("{} is a bundle, which is compiled already", file.display()),
+                &format!("name the directory that it was made of: `skillbundle {command} DIR`"),
+            )),
+            Selection::Default => Err(with_help(
+                "no skills were named",
+                &format!("name a directory of skills, such as `skillbundle {command} skills`"),
+            )),
+        }
     }
 
-    /// Opens or compiles what was named, else what is baked in.
+    /// Opens or compiles what was named, or else what is baked in.
     pub(crate) fn open(&self) -> Result<Opened> {
-        let (bundle, origin) = match &self.bundle {
-            Some(file) => (open_file(file)?, file.display().to_string()),
-            None if self.dir.is_empty() => (embedded()?, "this binary".to_owned()),
-            None => {
-                let places = places(&self.dir);
-                (directories::compile_once(&places)?, names(&places))
-            }
+        let (bundle, origin) = match self.select()? {
+            Selection::Bundle(file) => (open_file(&file)?, file.display().to_string()),
+            Selection::Default => (embedded()?, "this binary".to_owned()),
+            Selection::Roots(roots) => (directories::compile_once(&roots)?, names(&roots)),
         };
         Ok(Opened {
             bundle,
             origin,
-            options: self.options(),
+            arguments: self.arguments(),
+        })
+    }
+
+    /// As [`Sources::open`], for a command whose first argument is a text of
+    /// words: words that were not quoted end up here as paths.
+    pub(crate) fn open_for(&self, command: &str, words: &str) -> Result<Opened> {
+        self.open().map_err(|error| {
+            let missing = |path: &PathBuf| !path.exists();
+            let combined = self.bundle.is_some() || !self.dir.is_empty();
+            if self.paths.is_empty() || !(combined || self.paths.iter().any(missing)) {
+                return error;
+            }
+            let (wrong, right): (Vec<&PathBuf>, Vec<&PathBuf>) = self
+                .paths
+                .iter()
+                .partition(|path| combined || missing(path));
+            let quoted = wrong.iter().fold(words.to_owned(), |all, word| {
+                format!("{all} {}", word.display())
+            });
+            let places = Self {
+                paths: right.into_iter().cloned().collect(),
+                ..self.clone()
+            };
+            with_help(
+                &error.to_string(),
+                &format!(
+                    "put the words in quotes: `skillbundle {command} \"{quoted}\"{}`",
+                    places.arguments()
+                ),
+            )
         })
     }
 }
 
 impl Opened {
-    /// The skill with this path, else with this name.
+    /// The skill with this path, or else with this name.
     pub(crate) fn skill(&self, typed: &str) -> Result<Skill<'_>> {
         let catalog = self.bundle.catalog()?;
-        let found = match catalog.by_path(typed.trim_matches('/'))? {
+        let by_path = catalog.by_path(typed.trim_matches('/'))?;
+        let skill = match by_path {
             None => catalog.by_name(typed)?,
-            found => found,
+            skill => skill,
         };
-        if let Some(skill) = found {
+        if let Some(skill) = skill {
             return Ok(skill);
         }
-        let hint = match nearest(&catalog, typed)? {
+        let help = match suggestion(&catalog, typed)? {
             Some(path) => format!("did you mean `{path}`?"),
-            None => format!("`skillbundle list{}` shows what there is", self.options),
+            None => format!("`skillbundle list{}` shows every skill", self.arguments),
         };
-        bail!("no skill `{typed}` in {}; {hint}", self.origin)
+        let message = format!("no skill `{typed}` in {}", self.origin);
+        Err(with_help(&message, &help))
     }
 }
 
+/// What this path is: a directory, a bundle by its magic, or a Markdown file.
+fn kind_of(path: &Path) -> Result<PathKind> {
+    let metadata =
+        fs::metadata(path).map_err(|error| anyhow!("cannot read {}: {error}", path.display()))?;
+    if metadata.is_dir() {
+        return Ok(PathKind::Directory);
+    }
+    let mut start = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(QUOTED_BYTES as u64).read_to_end(&mut start))
+        .map_err(|error| anyhow!("cannot read {}: {error}", path.display()))?;
+    if skillbundle_format::is_bundle(&start) {
+        return Ok(PathKind::Bundle);
+    }
+    let extension = path.extension().and_then(|it| it.to_str());
+    match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("md") => Ok(PathKind::SkillFile),
+        Some("skb") => Err(with_help(
+            &format!(
+                "{} is not a bundle: it begins with \"{}\"",
+                path.display(),
+                start.escape_ascii()
+            ),
+            "make one with `skillbundle compile DIR -o FILE.skb`",
+        )),
+        _ => Err(with_help(
+            &format!(
+                "{} holds no skills: it begins with \"{}\"",
+                path.display(),
+                start.escape_ascii()
+            ),
+            EXPECTED,
+        )),
+    }
+}
+
+/// Fails unless the path is what its option says.
+fn expect(path: &Path, expected: PathKind) -> Result<()> {
+    let shown = path.display();
+    let found = kind_of(path)?;
+    if found == expected {
+        return Ok(());
+    }
+    let (what, option) = match found {
+        PathKind::Directory => ("a directory", "--dir "),
+        PathKind::Bundle => ("a bundle", "--bundle "),
+        PathKind::SkillFile => ("a Markdown file", ""),
+    };
+    let wanted = match expected {
+        PathKind::Directory => "a directory",
+        PathKind::Bundle => "a bundle",
+        PathKind::SkillFile => "a Markdown file",
+    };
+    Err(with_help(
+        &format!("{shown} is {what}, not {wanted}"),
+        &format!("name it as `{option}{shown}`"),
+    ))
+}
+
+/// The roots that directories and single files stand for. Only one is called
+/// `project`, so that its bundle does not depend on where it lies; of several
+/// each is called as it was typed.
+fn roots_of(paths: &[PathBuf], kinds: &[PathKind]) -> Vec<SkillRoot> {
+    let label = |path: &Path| match paths {
+        [_] => "project".to_owned(),
+        _ => path.to_string_lossy().replace('\\', "/"),
+    };
+    let root = |(path, kind): (&PathBuf, &PathKind)| {
+        let (dir, only) = match kind {
+            PathKind::SkillFile => skill_file(path),
+            PathKind::Directory | PathKind::Bundle => (path.clone(), None),
+        };
+        SkillRoot {
+            dir,
+            label: label(path),
+            scope: Scope::Project,
+            only,
+        }
+    };
+    paths.iter().zip(kinds).map(root).collect()
+}
+
+/// The roots for directories.
+pub(crate) fn directory_roots(dirs: &[PathBuf]) -> Vec<SkillRoot> {
+    roots_of(dirs, &vec![PathKind::Directory; dirs.len()])
+}
+
+/// The directory to compile for one skill file, and the file relative to it.
+/// A tree page inherits, so its root is the top of the tree: the directory with
+/// `_root.md`, or else the highest one that is linked to it by `_index.md`.
+fn skill_file(path: &Path) -> (PathBuf, Option<String>) {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let is_skill_md = absolute
+        .file_name()
+        .is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+    let mut depth = 1;
+    let holds = |depth: usize, name: &str| {
+        let dir = absolute.ancestors().nth(depth);
+        dir.is_some_and(|dir| dir.join(name).is_file())
+    };
+    while !is_skill_md
+        && !holds(depth, "_root.md")
+        && (holds(depth + 1, "_root.md") || holds(depth + 1, "_index.md"))
+    {
+        depth += 1;
+    }
+    // As typed, as far as that goes, since findings name files by it.
+    let dir = match path.ancestors().nth(depth) {
+        Some(dir) if dir.as_os_str().is_empty() => PathBuf::from("."),
+        Some(dir) => dir.to_owned(),
+        None => absolute
+            .ancestors()
+            .nth(depth)
+            .unwrap_or(&absolute)
+            .to_owned(),
+    };
+    let parts: Vec<_> = absolute.components().collect();
+    let below = parts[parts.len().saturating_sub(depth)..].iter();
+    let below = below.map(|part| part.as_os_str().to_string_lossy());
+    (dir, Some(below.collect::<Vec<_>>().join("/")))
+}
+
 /// The path that was probably meant.
-fn nearest<'a>(catalog: &Catalog<'a>, typed: &str) -> Result<Option<&'a str>> {
+fn suggestion<'a>(catalog: &Catalog<'a>, typed: &str) -> Result<Option<&'a str>> {
     let typed = typed.to_lowercase();
-    let alike = |name: &str| {
+    let similarity = |name: &str| {
         let name = name.to_lowercase();
-        let part = if name.contains(&typed) { ALIKE } else { 0.0 };
+        let part = if name.contains(&typed) {
+            MIN_SIMILARITY
+        } else {
+            0.0
+        };
         strsim::normalized_damerau_levenshtein(&name, &typed).max(part)
     };
-    let mut best = (ALIKE, None);
+    let mut best = (MIN_SIMILARITY, None);
     for skill in catalog.skills() {
         let skill = skill?;
         let score = [skill.path, skill.install_name(), skill.name]
             .into_iter()
-            .map(alike)
+            .map(similarity)
             .fold(0.0, f64::max);
-        if score > best.0 || (score >= ALIKE && best.1.is_none()) {
+        if score > best.0 || (score >= MIN_SIMILARITY && best.1.is_none()) {
             best = (score, Some(skill.path));
         }
     }
     Ok(best.1)
 }
 
-/// Opens a bundle file; every fault names it.
-fn open_file(file: &Path) -> Result<Bundle> {
+/// Opens a bundle file; every error names it.
+pub(crate) fn open_file(file: &Path) -> Result<Bundle> {
     Bundle::open(file).map_err(|error| match error {
         Error::Read { .. } => error.into(),
         error => anyhow!("{}: {error}", file.display()),
     })
 }
 
-/// The skills baked into this binary.
-pub(crate) fn embedded() -> Result<Bundle> {
-    Bundle::from_static(EMBEDDED).context("the skills baked into this binary")
+/// The skills baked into this binary, with the format's own error.
+pub(crate) fn embedded_unchecked() -> Result<Bundle, Error> {
+    Bundle::from_static(EMBEDDED)
 }
 
-/// The standard roots, whether they exist or not. Where the working directory
-/// is the home directory, each directory is named once.
-pub(crate) fn standard() -> Vec<Place> {
+/// The skills baked into this binary.
+pub(crate) fn embedded() -> Result<Bundle> {
+    embedded_unchecked().context("the skills baked into this binary")
+}
+
+/// The standard roots, whether they exist or not. If the working directory is
+/// the home directory, each directory is named once.
+pub(crate) fn standard() -> Vec<SkillRoot> {
     let here = PathBuf::from(".");
     let home = env::home_dir().filter(|home| home.is_absolute());
     let same = home
         .as_deref()
         .is_some_and(|home| env::current_dir().is_ok_and(|dir| dir == home));
-    let place = |(label, scope): (&str, Scope)| {
+    let root = |(label, scope): (&str, Scope)| {
         let (base, rest) = label.split_once('/')?;
         let base = if base == "." {
             &here
         } else {
             home.as_ref().filter(|_| !same)?
         };
-        Some(Place {
+        Some(SkillRoot {
             dir: base.join(rest),
             label: label.to_owned(),
             scope,
+            only: None,
         })
     };
-    STANDARD.into_iter().filter_map(place).collect()
+    STANDARD.into_iter().filter_map(root).collect()
 }
 
-/// Directories that a person named, the most important first. A single one is
-/// called `project`, so that its bundle does not depend on where it lies; of
-/// several each is called as it was typed.
-pub(crate) fn places(dirs: &[PathBuf]) -> Vec<Place> {
-    let label = |dir: &Path| match dirs {
-        [_] => "project".to_owned(),
-        _ => dir.to_string_lossy().replace('\\', "/"),
+/// The directories or files in one line: `skills, vendor/skills`.
+pub(crate) fn names(roots: &[SkillRoot]) -> String {
+    let name = |root: &SkillRoot| match &root.only {
+        Some(file) => root.dir.join(file).display().to_string(),
+        None => root.dir.display().to_string(),
     };
-    dirs.iter()
-        .map(|dir| Place {
-            label: label(dir),
-            dir: dir.clone(),
-            scope: Scope::Project,
-        })
-        .collect()
-}
-
-/// The directories in one line: `skills, vendor/skills`.
-pub(crate) fn names(places: &[Place]) -> String {
-    places
-        .iter()
-        .map(|place| place.dir.display().to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// Fails with one line where a file cannot be read as a bundle's.
-pub(crate) fn check_file(file: &Path) -> Result<()> {
-    match std::fs::metadata(file) {
-        Ok(found) if found.is_dir() => bail!(
-            "{} is a directory; directories of skills are named with --dir",
-            file.display()
-        ),
-        Ok(_) => Ok(()),
-        Err(error) => bail!("cannot read {}: {error}", file.display()),
-    }
+    roots.iter().map(name).collect::<Vec<_>>().join(", ")
 }

@@ -73,6 +73,11 @@ impl Report {
         self
     }
 
+    /// Drops the diagnostics that are not wanted.
+    pub fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
+        self.diagnostics.retain(wanted);
+    }
+
     /// For people: message, position, the line itself with the spot marked, and
     /// what to do. `color` adds terminal colours.
     pub fn render_human(&self, color: bool) -> String {

@@ -1,51 +1,64 @@
-//! `skillbundle compile`: directories of skills to a bundle, or just to what
-//! is wrong with them. What can be told stands here; the doing needs the
-//! compiler, which a build without the feature `compile` does not carry.
+//! `skillbundle compile`: compiles skills into a bundle, or only checks them.
+//! The arguments are here; the work needs the feature `compile`.
 
-#[cfg(not(feature = "compile"))]
-mod disabled;
 #[cfg(feature = "compile")]
 mod enabled;
 
 use std::path::PathBuf;
 
 use clap::ArgGroup;
-#[cfg(not(feature = "compile"))]
-pub(crate) use disabled::run;
 #[cfg(feature = "compile")]
 pub(crate) use enabled::run;
 
+use crate::sources::Sources;
+
+/// The summary in builds without the feature.
+#[cfg(not(feature = "compile"))]
+pub(crate) const ABOUT_MISSING: &str =
+    "Check skills, or compile them into a bundle (not in this build; needs feature `compile`)";
+
 const EXAMPLES: &str = "\
 Examples:
-  skillbundle compile --check skills            say what is wrong, write nothing
+  skillbundle compile --check skills            check, write nothing
   skillbundle compile skills -o team.skb        make a bundle
   skillbundle compile .agent/skills vendor/skills -o all.skb
-                                                of two directories; the first wins
-  skillbundle compile --check skills --json     the findings for a script
+                                                from two directories; the first wins
+  skillbundle compile --check skills/pdf/SKILL.md
+                                                check one skill
+  skillbundle compile --check skills --json     findings for a script
 
-Skills with errors that make them unusable are left out; the bundle of the others is written
-all the same. Exits with 0 where there are no errors, 1 where there are, 2 where nothing could
-be done. The bundle depends on what is in the directories and on nothing else.";
+A skill with an error is left out, and the bundle is written with the others. The bundle
+depends on the content of the directories and on nothing else.
+Exit codes: 0 no errors, 1 errors found, 2 could not run.";
 
-// What `compile` can be told. (A doc comment would become the command's description.)
+// Arguments of `compile`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(ArgGroup::new("outcome").required(true).args(["output", "check"])))]
-#[command(override_usage = "skillbundle compile DIR... (-o FILE | --check) [--verbose] [--json]")]
+#[command(override_usage = "skillbundle compile PATH... (-o FILE | --check) [--verbose] [--json]")]
+#[cfg_attr(
+    not(feature = "compile"),
+    expect(dead_code, reason = "parsed, never used")
+)]
 pub(crate) struct Args {
-    /// Directories of skills, the most important first
-    #[arg(required = true)]
-    dir: Vec<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
     /// Write the bundle to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only say what is wrong
+    /// Only report problems
     #[arg(long)]
     check: bool,
-    /// Show what is merely worth knowing, too
+    /// Report notes as well as errors and warnings
     #[arg(short, long)]
     verbose: bool,
-    /// Print the findings and the summary as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Always an error: this build has no compiler.
+#[cfg(not(feature = "compile"))]
+pub(crate) fn run(_: &Args) -> anyhow::Result<crate::Exit> {
+    Err(anyhow::anyhow!(crate::directories::NEEDS_COMPILER))
 }

@@ -1,28 +1,28 @@
-//! `skillbundle eval`: whether requests find the skills that their authors
-//! mean. What can be told stands here; the doing needs the compiler, which a
-//! build without the feature `compile` does not carry.
+//! `skillbundle eval`: replays requests and counts how many find the right
+//! skill. The arguments are here; the work needs the feature `compile`.
 
-#[cfg(not(feature = "compile"))]
-mod disabled;
 #[cfg(feature = "compile")]
 mod enabled;
 
-use std::path::PathBuf;
-
-#[cfg(not(feature = "compile"))]
-pub(crate) use disabled::run;
 #[cfg(feature = "compile")]
 pub(crate) use enabled::run;
+
+use crate::sources::Sources;
+
+/// The summary in builds without the feature.
+#[cfg(not(feature = "compile"))]
+pub(crate) const ABOUT_MISSING: &str = "Replay requests and report which find the right skill \
+    (not in this build; needs feature `compile`)";
 
 const EXAMPLES: &str = "\
 Examples:
   skillbundle eval skills                       how many requests find their skill
   skillbundle eval skills -v                    and which do not
   skillbundle eval skills --min-hits 0.8 --max-false 0.1
-                                                in CI: fail where routing gets worse
+                                                in CI: fail if routing gets worse
   skillbundle eval skills --json                everything, for a script
 
-Requests are read from these files, wherever they lie below the directories:
+Requests are read from these files anywhere below the directories:
   routing.json       [{\"request\": \"merge two PDFs\", \"expect\": \"pdf\"},
                       {\"request\": \"how are you\", \"expect\": null}]
   trigger-eval.json  in a skill's folder: [{\"query\": \"merge two PDFs\", \"should_trigger\": true}]
@@ -30,27 +30,30 @@ Requests are read from these files, wherever they lie below the directories:
 and from a skill's frontmatter:
   triggers: [merge two PDFs], or lists under `positive` and `negative`
 
-A hit is the right skill and no other; `offered` is the right one among several; a false trigger
-is a skill found for a request that is not for it. Exits with 0 where all is fine, 1 where a
-bound is not met or a request cannot be read, 2 where nothing could be done.";
+A request is a hit if it finds the right skill and no other, and `offered` if it finds several
+with the right one among them. A false trigger is a skill found for a request that is not for it.
+Exit codes: 0 success, 1 a bound was missed or a request is invalid, 2 could not run.";
 
-// What `eval` can be told. (A doc comment would become the command's description.)
+// Arguments of `eval`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(
-    override_usage = "skillbundle eval DIR... [--min-hits SHARE] [--max-false SHARE] [--verbose] [--json]"
+    override_usage = "skillbundle eval PATH... [--min-hits SHARE] [--max-false SHARE] [--verbose] [--json]"
+)]
+#[cfg_attr(
+    not(feature = "compile"),
+    expect(dead_code, reason = "parsed, never used")
 )]
 pub(crate) struct Args {
-    /// Directories of skills, the most important first
-    #[arg(required = true)]
-    dir: Vec<PathBuf>,
-    /// Fail where less than this share of the requests for a skill hit it, 0 to 1
+    #[command(flatten)]
+    sources: Sources,
+    /// Fail if fewer than this share of the requests find their skill, 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     min_hits: Option<f64>,
-    /// Fail where more than this share of the requests against a skill trigger it, 0 to 1
+    /// Fail if more than this share of the negative requests trigger a skill, 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     max_false: Option<f64>,
-    /// Show each request that does not end as it should
+    /// Show every request with a wrong outcome
     #[arg(short, long)]
     verbose: bool,
     /// Print JSON
@@ -58,9 +61,15 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Always an error: this build has no compiler.
+#[cfg(not(feature = "compile"))]
+pub(crate) fn run(_: &Args) -> anyhow::Result<crate::Exit> {
+    Err(anyhow::anyhow!(crate::directories::NEEDS_COMPILER))
+}
+
 fn share(typed: &str) -> Result<f64, String> {
     match typed.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("a number from 0 to 1 was expected".to_owned()),
+        _ => Err("expected a number from 0 to 1".to_owned()),
     }
 }

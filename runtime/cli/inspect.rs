@@ -1,131 +1,112 @@
-//! `skillbundle inspect`: what a bundle is made of, or everything that is
-//! known about one skill, or what a host will see. It reads the tables, not
-//! every byte: that is `verify`.
+//! `skillbundle inspect`: what a bundle or one skill consists of, or what a
+//! host sees of it. It reads the tables; `verify` reads every byte.
 
 mod host;
-mod hosts;
-mod seen;
+mod host_view;
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::builder::PossibleValuesParser;
-use serde_json::{Value, json};
-use skillbundle_format::{Bundle, Catalog, File, Skill};
+use serde_json::Value;
+use skillbundle_format::{Catalog, File, Skill, hosts};
 
-use super::offering::Offering;
-use super::output::Output;
+use super::display::{counted, grouped, hex, many_lines, one_line};
+use super::json::{self, Envelope, SkillDetails};
+use super::list;
+use super::output::{Output, with_help};
 use super::table::Table;
-use super::text::{counted, grouped, hex, many_lines, one_line};
-use super::{list, record};
+use super::tool_args::ToolArgs;
 use crate::Exit;
 use crate::sources::{Opened, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
   skillbundle inspect team.skb                  header, sections, settings, skills
-  skillbundle inspect team.skb pdf              one skill of it
-  skillbundle inspect --dir skills pdf          one skill of a directory
-  skillbundle inspect                           what this binary carries
-  skillbundle inspect team.skb --host claude    what a host will see, cut and drop
-  skillbundle inspect team.skb --json           for a script";
+  skillbundle inspect skills --skill pdf        one skill and its files
+  skillbundle inspect                           the skills in this binary
+  skillbundle inspect team.skb --host claude    what a host sees, cuts and drops
+  skillbundle inspect team.skb --json           for a script
 
-// What `inspect` can be told. (A doc comment would become the command's description.)
+With --host the exit code is 1 if a tool or a skill cannot be used.";
+
+// Arguments of `inspect`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[command(
-    override_usage = "skillbundle inspect [FILE | --bundle FILE | --dir DIR...] [PATH | --host HOST] [--json]"
-)]
 pub(crate) struct Args {
-    /// A bundle, or a directory of skills
-    file: Option<PathBuf>,
-    /// Path or name of a skill in it
-    path: Option<String>,
     #[command(flatten)]
     sources: Sources,
-    /// Show what this host sees: tools and skills, what they cost, what is cut or dropped
+    /// Show everything about one skill: its path or name
+    #[arg(long, value_name = "NAME", conflicts_with = "host")]
+    skill: Option<String>,
+    /// Show what this host sees: tools and skills, their size, what is cut or dropped
     #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(hosts::HOSTS.iter().map(|host| host.id)))]
     host: Option<String>,
-    /// What the server is called in the host's configuration
+    /// The server's name in the host's configuration
     #[arg(long, value_name = "NAME", default_value = "skills", requires = "host")]
     server: String,
     #[command(flatten)]
-    offering: Offering,
+    tool_args: ToolArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Prints the bundle, or one skill of it.
+/// Prints the bundle, one skill of it, or a host's view.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let (sources, path) = meant(args)?;
-    let opened = sources.open()?;
+    let host = args.host.as_deref().and_then(hosts::find);
+    if host.is_none() && args.tool_args != ToolArgs::default() {
+        return Err(with_help(
+            "--tools, --dotted-names and --description-bytes need --host",
+            "name a host, such as `--host claude`",
+        ));
+    }
+    let opened = open(args)?;
     let mut out = Output::new();
-    if let Some(host) = args.host.as_deref().and_then(hosts::find) {
-        if let Some(path) = path {
-            bail!("--host is about all skills, not about `{path}` alone; leave one of them out");
+    let mut exit = Exit::Success;
+    match (host, &args.skill) {
+        (Some(host), _) => {
+            let place = (&args.sources, &opened);
+            exit = host::show(
+                &mut out,
+                host,
+                &args.server,
+                args.tool_args,
+                place,
+                args.json,
+            )?;
         }
-        let place = (&sources, &opened);
-        let exit = host::show(
-            &mut out,
-            host,
-            &args.server,
-            args.offering,
-            place,
-            args.json,
-        )?;
-        out.finish()?;
-        return Ok(exit);
-    }
-    if args.offering != Offering::default() {
-        bail!(
-            "--tools, --dotted-names and --description-bytes change what a host is told; say which one with --host"
-        );
-    }
-    match (path, args.json) {
-        (None, false) => show_bundle(&mut out, &opened)?,
-        (None, true) => out.json(&bundle_record(&opened)?)?,
-        (Some(path), false) => show_skill(&mut out, &opened.skill(&path)?)?,
-        (Some(path), true) => out.json(&record::whole_skill(&opened.skill(&path)?)?.into())?,
+        (None, Some(name)) if args.json => {
+            let details = SkillDetails::new(&opened.skill(name)?)?;
+            out.json(&Envelope::new("inspect", details))?;
+        }
+        (None, Some(name)) => show_skill(&mut out, &opened.skill(name)?)?,
+        (None, None) if args.json => print_json(&mut out, &opened)?,
+        (None, None) => show_bundle(&mut out, &opened)?,
     }
     out.finish()?;
-    Ok(Exit::Fine)
+    Ok(exit)
 }
 
-/// Where the skills come from, and which one is meant: with `--bundle` or
-/// `--dir` the only word is a skill, without them the first word is a file.
-fn meant(args: &Args) -> Result<(Sources, Option<String>)> {
-    let Some(first) = &args.file else {
-        return Ok((args.sources.clone(), None));
-    };
-    if !args.sources.is_empty() {
-        if args.path.is_some() {
-            bail!(
-                "two places to read from; usage: skillbundle inspect [FILE | --bundle FILE | --dir DIR...] [PATH]"
-            );
+/// Opens the skills. A path that does not exist may be meant as a skill.
+fn open(args: &Args) -> Result<Opened> {
+    let (names, places): (Vec<_>, Vec<_>) =
+        args.sources.paths.iter().partition(|path| !path.exists());
+    args.sources.open().map_err(|error| match names.as_slice() {
+        [name] if args.skill.is_none() && !name.extension().is_some_and(|it| it == "skb") => {
+            let places = Sources {
+                paths: places.into_iter().cloned().collect(),
+                ..args.sources.clone()
+            };
+            with_help(
+                &error.to_string(),
+                &format!(
+                    "for one skill: `skillbundle inspect{} --skill {}`",
+                    places.arguments(),
+                    name.display()
+                ),
+            )
         }
-        return Ok((
-            args.sources.clone(),
-            Some(first.to_string_lossy().into_owned()),
-        ));
-    }
-    if args.path.is_none() && !first.exists() && !is_file_name(first) {
-        return Ok((
-            Sources::default(),
-            Some(first.to_string_lossy().into_owned()),
-        ));
-    }
-    let mut sources = Sources::default();
-    if first.is_dir() {
-        sources.dir.push(first.clone());
-    } else {
-        sources.bundle = Some(first.clone());
-    }
-    Ok((sources, args.path.clone()))
-}
-
-fn is_file_name(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "skb")
+        _ => error,
+    })
 }
 
 fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
@@ -136,10 +117,7 @@ fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
         "bundle",
         &format!("{} ({})", one_line(&opened.origin), bundle.storage()),
     ))?;
-    out.line(&field(
-        "address",
-        &format!("sha256:{}", bundle.content_hex()),
-    ))?;
+    out.line(&field("address", &json::address(bundle)))?;
     out.line(&field("size", &counted(bundle.byte_len(), "byte")))?;
     let content = [
         list::count(&catalog)?,
@@ -161,7 +139,7 @@ fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
 
     out.heading("Settings")?;
     let mut settings = Table::new(&["KEY", "VALUE"]);
-    for (key, value) in record::settings(&catalog.settings()?) {
+    for (key, value) in json::settings(&catalog.settings()?) {
         settings.row([key, &plain(&value)]);
     }
     out.page(&settings)?;
@@ -238,11 +216,11 @@ fn show_files(out: &mut Output, skill: &Skill<'_>) -> Result<()> {
     Ok(out.page(&table)?)
 }
 
-/// What there is to say about a file beside its bytes: `script, server, executable`.
+/// The properties of a file: `script, server, executable`.
 fn flags(file: &File<'_>) -> String {
     let flags = [
-        (true, record::role(file)),
-        (record::role(file) == "script", file.execution.as_str()),
+        (true, json::role(file)),
+        (json::role(file) == "script", file.execution.as_str()),
         (file.executable, "executable"),
         (!file.is_text, "binary"),
         (file.size.is_none(), "missing"),
@@ -255,45 +233,41 @@ fn flags(file: &File<'_>) -> String {
         .join(", ")
 }
 
-fn bundle_record(opened: &Opened) -> Result<Value> {
-    let bundle: &Bundle = &opened.bundle;
+fn print_json(out: &mut Output, opened: &Opened) -> Result<()> {
+    let bundle = &opened.bundle;
     let catalog = bundle.catalog()?;
-    let files = files_of(&catalog)?;
-    let sections: Vec<Value> = bundle
-        .sections()
-        .iter()
-        .map(
-            |section| json!({"name": section.name, "offset": section.offset, "bytes": section.len}),
-        )
-        .collect();
-    let roots: Vec<Value> = catalog
-        .roots()?
-        .iter()
-        .map(|root| json!({"label": root.label, "scope": root.scope.as_str()}))
-        .collect();
-    let settings: serde_json::Map<String, Value> = record::settings(&catalog.settings()?)
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect();
-    let skills = catalog
-        .skills()
-        .map(|skill| Ok(record::skill(&skill?).into()))
-        .collect::<Result<Vec<Value>>>()?;
-    Ok(json!({
-        "origin": opened.origin,
-        "storage": bundle.storage(),
-        "address": format!("sha256:{}", bundle.content_hex()),
-        "bytes": bundle.byte_len(),
-        "files": files.0,
-        "file_bytes": files.1,
-        "sections": sections,
-        "settings": settings,
-        "roots": roots,
-        "skills": skills,
-    }))
+    let (file_count, file_bytes) = files_of(&catalog)?;
+    let sections = bundle.sections();
+    let sections = sections.iter().map(|section| json::Section {
+        name: section.name,
+        offset: section.offset,
+        bytes: section.len,
+    });
+    let roots = catalog.roots()?;
+    let roots = roots.iter().map(|root| json::Root {
+        label: root.label,
+        scope: root.scope.as_str(),
+    });
+    let settings = json::settings(&catalog.settings()?).into_iter();
+    let body = json::Inspection {
+        origin: &opened.origin,
+        storage: bundle.storage(),
+        address: json::address(bundle),
+        bytes: bundle.byte_len(),
+        skill_count: catalog.len(),
+        file_count,
+        file_bytes,
+        sections: sections.collect(),
+        settings: settings
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+        roots: roots.collect(),
+        skills: json::skills(&catalog)?,
+    };
+    Ok(out.json(&Envelope::new("inspect", body))?)
 }
 
-/// How many files the skills have, and how many bytes those hold.
+/// The number of files of all skills, and of their bytes.
 fn files_of(catalog: &Catalog<'_>) -> Result<(u64, u64)> {
     let mut total = (0, 0);
     for skill in catalog.skills() {

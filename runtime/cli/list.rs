@@ -1,26 +1,27 @@
-//! `skillbundle list`: the skills, one a line.
+//! `skillbundle list`: the skills, one per line.
 
 use anyhow::Result;
-use serde_json::{Value, json};
 use skillbundle_format::{Catalog, Dialect};
 
+use super::json::Envelope;
 use super::output::Output;
 use super::table::Table;
-use super::{record, text};
+use super::{display, json};
 use crate::Exit;
 use crate::sources::Sources;
 
 const EXAMPLES: &str = "\
 Examples:
-  skillbundle list                              what this binary carries
-  skillbundle list --dir skills                 what a directory holds
-  skillbundle list --bundle team.skb --json     for a script
-  skillbundle list --dir skills | cut -f1       just the paths
+  skillbundle list                              the skills in this binary
+  skillbundle list skills                       in a directory
+  skillbundle list team.skb --json              in a bundle, for a script
+  skillbundle list skills/pdf/SKILL.md          one skill
+  skillbundle list skills | cut -f1             only the paths
 
-On a terminal the columns are aligned and cut to its width. In a pipe each line is
-path, name, dialect, root and description, whole, parted by tabs.";
+On a terminal the table fits its width. In a pipe each line is path, name, dialect, root and
+description, uncut and separated by tabs.";
 
-// What `list` can be told. (A doc comment would become the command's description.)
+// Arguments of `list`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -37,11 +38,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let catalog = opened.bundle.catalog()?;
     let mut out = Output::new();
     if args.json {
-        let skills = catalog
-            .skills()
-            .map(|skill| Ok(record::skill(&skill?).into()))
-            .collect::<Result<Vec<Value>>>()?;
-        out.json(&json!({ "skills": skills }))?;
+        let skills = json::skills(&catalog)?;
+        out.json(&Envelope::new("list", json::List { skills }))?;
     } else {
         out.table(&table(&catalog)?)?;
         if out.is_terminal() {
@@ -49,16 +47,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
     }
     out.finish()?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
-/// The skills as a table; columns that would tell nothing are left to pipes.
+/// The skills as a table. A terminal gets no column that repeats another.
 pub(super) fn table(catalog: &Catalog<'_>) -> Result<Table> {
     let mut table = Table::new(&["PATH", "NAME", "DIALECT", "ROOT", "DESCRIPTION"]);
-    let mut named = false;
+    let mut has_names = false;
     for skill in catalog.skills() {
         let skill = skill?;
-        named |= skill.name != skill.install_name() && skill.name != skill.path;
+        has_names |= skill.name != skill.install_name() && skill.name != skill.path;
         table.row([
             skill.path,
             skill.name,
@@ -67,7 +65,7 @@ pub(super) fn table(catalog: &Catalog<'_>) -> Result<Table> {
             skill.summary,
         ]);
     }
-    if !named {
+    if !has_names {
         table.hide("NAME");
     }
     if catalog.roots()?.len() < 2 {
@@ -76,7 +74,7 @@ pub(super) fn table(catalog: &Catalog<'_>) -> Result<Table> {
     Ok(table)
 }
 
-/// `3 skills (folder)`, or `3 skills (2 folder, 1 tree)` where there are both.
+/// `3 skills (folder)`, or `3 skills (2 folder, 1 tree)` if both occur.
 pub(super) fn count(catalog: &Catalog<'_>) -> Result<String> {
     let mut tree = 0;
     for skill in catalog.skills() {
@@ -89,9 +87,9 @@ pub(super) fn count(catalog: &Catalog<'_>) -> Result<String> {
         _ if tree == 0 => " (folder)".to_owned(),
         folder => format!(
             " ({} folder, {} tree)",
-            text::grouped(folder),
-            text::grouped(tree)
+            display::grouped(folder),
+            display::grouped(tree)
         ),
     };
-    Ok(text::counted(all, "skill") + &dialects)
+    Ok(display::counted(all, "skill") + &dialects)
 }

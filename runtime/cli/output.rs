@@ -1,27 +1,28 @@
-//! The only place that writes to stdout and stderr. It knows whether a person
-//! or a program reads, and what follows from that: width, colour, escapes.
+//! The only place that writes to stdout and stderr: buffering, colour, width,
+//! escapes, and the form of error messages.
 
 use std::env;
+use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use serde_json::Value;
+use serde::Serialize;
 
+use super::display;
 use super::table::Table;
-use super::text;
 
-/// How wide a terminal is that does not say.
-const USUAL_WIDTH: usize = 80;
+/// Columns of a terminal that does not report its width.
+const DEFAULT_WIDTH: usize = 80;
 
-/// What a stream can show.
+/// What a stream can display.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
-    /// Columns of the terminal; nothing for a pipe or a file.
+pub(crate) struct Style {
+    /// Columns of the terminal; `None` for a pipe or a file.
     pub(crate) width: Option<usize>,
     /// Whether colours and bold may be used.
     pub(crate) color: bool,
 }
 
-impl Look {
+impl Style {
     fn of(stream: &impl IsTerminal) -> Self {
         let terminal = stream.is_terminal();
         let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
@@ -32,12 +33,12 @@ impl Look {
         }
     }
 
-    /// The look of stderr.
+    /// The style for stderr.
     pub(crate) fn stderr() -> Self {
         Self::of(&io::stderr())
     }
 
-    /// The text in bold, where that is possible.
+    /// The text in bold, if the stream shows bold.
     pub(crate) fn bold(self, text: &str) -> String {
         self.styled("1", text)
     }
@@ -51,49 +52,49 @@ impl Look {
     }
 }
 
-/// Buffered stdout. Nothing is sure to be written before [`Output::finish`].
+/// Buffered stdout; [`Output::finish`] writes out the rest.
 pub(crate) struct Output {
     stream: BufWriter<io::StdoutLock<'static>>,
-    look: Look,
+    style: Style,
 }
 
 impl Output {
     /// Takes stdout.
     pub(crate) fn new() -> Self {
         let stdout = io::stdout();
-        let look = Look::of(&stdout);
+        let style = Style::of(&stdout);
         Self {
             stream: BufWriter::new(stdout.lock()),
-            look,
+            style,
         }
     }
 
-    /// What stdout can show.
-    pub(crate) const fn look(&self) -> Look {
-        self.look
+    /// The style for stdout.
+    pub(crate) const fn style(&self) -> Style {
+        self.style
     }
 
-    /// Whether a person reads it.
+    /// Whether it is a terminal.
     pub(crate) const fn is_terminal(&self) -> bool {
-        self.look.width.is_some()
+        self.style.width.is_some()
     }
 
-    /// One line of our own words, or of text already made safe.
+    /// One line; text of skills must be escaped already.
     pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.stream, "{line}")
     }
 
-    /// A heading with a blank line before it, on a terminal in bold.
+    /// A heading after an empty line, in bold on a terminal.
     pub(crate) fn heading(&mut self, title: &str) -> io::Result<()> {
-        writeln!(self.stream, "\n{}", self.look.bold(title))
+        writeln!(self.stream, "\n{}", self.style.bold(title))
     }
 
-    /// Text of a skill: escaped for a terminal, as it is for a pipe.
+    /// Text of a skill: escaped on a terminal, unchanged in a pipe.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         if !self.is_terminal() {
             return self.bytes(text.as_bytes());
         }
-        self.bytes(text::many_lines(text).as_bytes())?;
+        self.bytes(display::many_lines(text).as_bytes())?;
         if text.ends_with('\n') {
             Ok(())
         } else {
@@ -106,22 +107,22 @@ impl Output {
         self.stream.write_all(bytes)
     }
 
-    /// A table as part of a page: aligned in a pipe, too, and not cut there.
+    /// A table inside a report: aligned in a pipe as well, but not cut there.
     pub(crate) fn page(&mut self, table: &Table) -> io::Result<()> {
-        let look = Look {
-            width: Some(self.look.width.unwrap_or(usize::MAX)),
-            ..self.look
+        let style = Style {
+            width: Some(self.style.width.unwrap_or(usize::MAX)),
+            ..self.style
         };
-        self.bytes(table.render(look).as_bytes())
+        self.bytes(table.render(style).as_bytes())
     }
 
-    /// A table as this stream shows it.
+    /// A table: aligned on a terminal, tab-separated in a pipe.
     pub(crate) fn table(&mut self, table: &Table) -> io::Result<()> {
-        self.bytes(table.render(self.look).as_bytes())
+        self.bytes(table.render(self.style).as_bytes())
     }
 
     /// A JSON value, indented, with a line break.
-    pub(crate) fn json(&mut self, value: &Value) -> io::Result<()> {
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.stream, value)?;
         self.bytes(b"\n")
     }
@@ -132,34 +133,63 @@ impl Output {
     }
 }
 
-/// A word to the person, on stderr. A closed stderr is nobody's trouble.
-pub(crate) fn note(text: &str) {
+/// A line of information on stderr. A closed stderr is ignored.
+pub(crate) fn info(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
 }
 
-/// What went wrong, on stderr, in one line where it is one.
-pub(crate) fn complain(text: &str) {
-    let look = Look::stderr();
-    note(&format!(
-        "{} {}",
-        look.styled("1;31", "error:"),
-        text::many_lines(text)
-    ));
+/// An error on stderr: what is wrong, then what to type.
+pub(crate) fn error(message: &str, help: Option<&str>) {
+    let style = Style::stderr();
+    let line = |code, label: &str, text: &str| {
+        let label = style.styled(code, label);
+        info(&format!("{label} {}", display::many_lines(text)));
+    };
+    line("1;31", "error:", message);
+    if let Some(help) = help {
+        line("1;36", "help:", help);
+    }
 }
 
-/// An error and its causes, in one line. A cause that the error above it has
-/// quoted already is not told twice.
-pub(crate) fn complain_of(error: &anyhow::Error) {
-    let mut told: Vec<String> = Vec::new();
+/// An error that says what to type instead.
+#[derive(Debug)]
+struct HelpfulError {
+    message: String,
+    help: String,
+}
+
+impl fmt::Display for HelpfulError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for HelpfulError {}
+
+/// An error with the line that is printed after `help:`.
+pub(crate) fn with_help(message: &str, help: &str) -> anyhow::Error {
+    HelpfulError {
+        message: message.to_owned(),
+        help: help.to_owned(),
+    }
+    .into()
+}
+
+/// An error and its causes in one line, and its help. A cause that the error
+/// above it quotes is left out.
+pub(crate) fn describe(error: &anyhow::Error) -> (String, Option<&str>) {
+    let mut parts: Vec<String> = Vec::new();
     for cause in error.chain().map(ToString::to_string) {
-        if !told.iter().any(|above| above.contains(&cause)) {
-            told.push(cause);
+        if !parts.iter().any(|above| above.contains(&cause)) {
+            parts.push(cause);
         }
     }
-    complain(&told.join(": "));
+    let mut causes = error.chain();
+    let help = causes.find_map(|cause| cause.downcast_ref::<HelpfulError>());
+    (parts.join(": "), help.map(|it| it.help.as_str()))
 }
 
-/// Whether a run ended because whoever read our stdout had seen enough.
+/// Whether a run ended because the reader of stdout closed it.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
@@ -167,11 +197,12 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Whether the locale says that the terminal shows UTF-8, by the first variable
-/// that says anything. (Without one a terminal may well show it, but need not.)
+/// Whether the locale promises UTF-8: the first of these variables that is set decides.
 pub(crate) fn is_utf8() -> bool {
-    let said = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
+    let value_of = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(value_of);
     locale.is_some_and(|locale| {
         let locale = locale.to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
@@ -179,5 +210,5 @@ pub(crate) fn is_utf8() -> bool {
 }
 
 fn terminal_width() -> usize {
-    terminal_size::terminal_size().map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0).max(1))
+    terminal_size::terminal_size().map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0).max(1))
 }

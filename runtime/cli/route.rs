@@ -1,49 +1,47 @@
 //! `skillbundle route`: which skill a request means, and why. The answer is
 //! `Catalog::route`'s, which an agent host gets too; here it is drawn.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
-use serde_json::{Value, json};
 use skillbundle_format::{Candidate, Decision, Route, Settings, rounded};
 
-use super::output::{Output, is_utf8, note};
-use super::record;
+use super::display::{columns, cut, one_line};
+use super::json::{self, Envelope};
+use super::output::{Output, info, is_utf8};
 use super::table::Table;
-use super::text::{columns, cut, one_line};
 use crate::Exit;
 use crate::sources::{Opened, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
-  skillbundle route \"fill in a PDF form\"        which skill of this binary is meant
-  skillbundle route fill a form --dir skills    of a directory; quotes are not needed
-  skillbundle route deploy --all                every skill that has anything in common
-  skillbundle route deploy --json               for a script
+  skillbundle route \"fill in a PDF form\" skills
+                                                which skill the request is routed to
+  skillbundle route deploy skills --all         every skill that shares a word with it
+  skillbundle route deploy skills --json        for a script
 
-The first line is the decision, with what it needed and what it had. Below it are the
-candidates, each with a bar as long as its score beside the best of its ranker, and with
-what made the score. Skills that declare keywords in a tree are ranked by those, `keywords`;
-the others by their words, `bm25f/1`. The two scores have no common scale.
+The first line is the decision, with what it required and what it had. Below are the
+candidates, each with a bar for its score relative to the best of its ranker, and the parts
+of the score. Tree pages with keywords are ranked by those (`keywords`), the other skills by
+their words (`bm25f/1`); the two scores cannot be compared.
 
-In a pipe each line is path, name, decision, score, ranker and reasons, parted by tabs; the
-decision is `match`, `ambiguous` or, for what the request does not mean, `other`. Those whose
-keywords match, but score less than is needed, come last.
-Exits with 0 where one skill is meant, 1 where several or none are, 2 where nothing could
-be asked.";
+In a pipe each line is path, name, decision, score, ranker and reasons, separated by tabs; the
+decision is `match`, `ambiguous` or `other`.
+Exit codes: 0 one skill matches, 1 several or none do, 2 could not run.";
 
-/// Columns of the longest bar; a quarter of the terminal where that is less.
+/// Columns of the longest bar, at most a quarter of the terminal.
 const BAR: usize = 20;
 /// Columns of a score: four figures, the point and three decimals, or less.
 const SCORE: usize = 8;
 /// Columns that the names of reasons may take before what follows is no longer aligned.
 const REASON: usize = 28;
 
-// What `route` can be told. (A doc comment would become the command's description.)
+// Arguments of `route`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What is asked for, in plain words
-    #[arg(required = true)]
-    request: Vec<String>,
+    /// The request, in the user's words; quote it
+    request: String,
     /// Show this many candidates, and always those that the decision is about
     #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
     limit: usize,
@@ -59,30 +57,29 @@ pub(crate) struct Args {
 
 /// Prints the decision and the candidates, best first.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let request = args.request.join(" ");
-    let opened = args.sources.open()?;
+    let opened = args.sources.open_for("route", &args.request)?;
     let catalog = opened.bundle.catalog()?;
     let limit = if args.all { catalog.len() } else { args.limit };
     let settings = catalog.settings()?;
-    let mut route = catalog.route(&request, limit)?;
+    let mut route = catalog.route(&args.request, limit)?;
     let verdict = verdict(&route, &settings, &opened);
     route.candidates.append(&mut route.weak);
     route.candidates.truncate(limit.max(decided(&route)));
     let mut out = Output::new();
     if args.json {
-        out.json(&as_json(&request, &route, &settings)?)?;
+        print_json(&mut out, &args.request, &route, &settings)?;
     } else if out.is_terminal() {
         draw(&mut out, &route, &verdict)?;
     } else {
         out.table(&table(&route)?)?;
         if route.decision != Decision::Match {
-            note(&verdict);
+            info(&verdict);
         }
     }
     out.finish()?;
     Ok(match route.decision {
-        Decision::Match => Exit::Fine,
-        Decision::Ambiguous(_) | Decision::NoMatch => Exit::Findings,
+        Decision::Match => Exit::Success,
+        Decision::Ambiguous(_) | Decision::NoMatch => Exit::ProblemsFound,
     })
 }
 
@@ -104,7 +101,7 @@ const fn word(decision: Decision) -> &'static str {
     }
 }
 
-/// The decision in one line, made safe.
+/// The decision in one line, escaped.
 fn verdict(route: &Route<'_>, settings: &Settings, opened: &Opened) -> String {
     let decision = match (route.decision, route.candidates.as_slice()) {
         (Decision::Match, [best, ..]) => format!("match: {}", best.skill.path),
@@ -115,7 +112,7 @@ fn verdict(route: &Route<'_>, settings: &Settings, opened: &Opened) -> String {
     one_line(&format!("{decision}, by {}: {grounds}", route.ranker))
 }
 
-/// What the decision needed, and what it had.
+/// What the decision required, and what it had.
 fn grounds(route: &Route<'_>, settings: &Settings) -> String {
     let by_keywords = route.ranker == "keywords";
     let mut ranked = route
@@ -126,14 +123,14 @@ fn grounds(route: &Route<'_>, settings: &Settings) -> String {
     let sure = match best {
         None if by_keywords => {
             let least = settings.min_score;
-            return format!("no skill's keywords reach the score of {least} that is needed");
+            return format!("no skill's keywords reach the minimum score of {least}");
         }
-        None if route.terms.is_empty() => return "the request has no word to go by".to_owned(),
-        None => return "no skill has a word of the request".to_owned(),
+        None if route.terms.is_empty() => return "the request has no words that count".to_owned(),
+        None => return "no skill contains a word of the request".to_owned(),
         Some(best) if by_keywords => {
             format!("score {:.3}, needs {}", best.score, settings.min_score)
         }
-        Some(best) if best.why.named => "it is named outright".to_owned(),
+        Some(best) if best.why.named => "named in the request".to_owned(),
         Some(_) => format!(
             "confidence {:.2}, needs {:.2}",
             route.confidence, route.min_confidence
@@ -142,7 +139,7 @@ fn grounds(route: &Route<'_>, settings: &Settings) -> String {
     let both_mean_one = route.ranker.contains('+') && route.decision != Decision::NoMatch;
     let lead = match (best, second) {
         _ if both_mean_one => format!(
-            "neither ranker's best leads the other's by {:.0}%",
+            "neither ranker's best is ahead by {:.0}%",
             route.min_margin * 100.0
         ),
         (Some(best), Some(second)) if by_keywords => format!(
@@ -155,7 +152,7 @@ fn grounds(route: &Route<'_>, settings: &Settings) -> String {
             route.margin * 100.0,
             route.min_margin * 100.0
         ),
-        _ => "no rival".to_owned(),
+        _ => "no other candidate".to_owned(),
     };
     format!("{sure}; {lead}")
 }
@@ -180,7 +177,7 @@ impl Reason {
     }
 }
 
-/// What made the candidate's score; its parts add up to it.
+/// The parts of a candidate's score; they add up to it.
 fn reasons<'a>(route: &Route<'a>, candidate: &Candidate<'a>) -> Result<Vec<Reason>> {
     if candidate.ranker == "keywords" {
         return by_keywords(route, candidate);
@@ -193,7 +190,7 @@ fn reasons<'a>(route: &Route<'a>, candidate: &Candidate<'a>) -> Result<Vec<Reaso
     let pairs = why
         .pairs
         .iter()
-        .map(|it| Reason::new(it.terms.join(" "), it.score, "neighbours"));
+        .map(|it| Reason::new(it.terms.join(" "), it.score, "adjacent"));
     let mut reasons: Vec<Reason> = terms.chain(pairs).collect();
     if why.name_score > 0.0 {
         let share = format!("{:.0}% of it", why.name_share * 100.0);
@@ -202,7 +199,7 @@ fn reasons<'a>(route: &Route<'a>, candidate: &Candidate<'a>) -> Result<Vec<Reaso
     if why.named {
         let others: f64 = reasons.iter().map(|it| it.added).sum();
         let added = candidate.score - others;
-        reasons.push(Reason::new("named outright", added, ""));
+        reasons.push(Reason::new("named in the request", added, ""));
     }
     Ok(reasons)
 }
@@ -229,7 +226,7 @@ fn by_keywords<'a>(route: &Route<'a>, candidate: &Candidate<'a>) -> Result<Vec<R
     Ok(reasons)
 }
 
-/// A score as its ranker's differences want it: priorities are thousandths.
+/// A score with as many digits as its ranker needs: priorities are thousandths.
 fn figure(score: f64, ranker: &str) -> String {
     if ranker == "keywords" {
         format!("{score:.3}")
@@ -240,9 +237,9 @@ fn figure(score: f64, ranker: &str) -> String {
 
 /// The page for a terminal.
 fn draw(out: &mut Output, route: &Route<'_>, verdict: &str) -> Result<()> {
-    let look = out.look();
-    let width = look.width.unwrap_or(usize::MAX);
-    out.line(&look.bold(verdict))?;
+    let style = out.style();
+    let width = style.width.unwrap_or(usize::MAX);
+    out.line(&style.bold(verdict))?;
     let bars = Bars {
         width: BAR.min(width / 4),
         blocks: is_utf8(),
@@ -263,7 +260,7 @@ fn draw(out: &mut Output, route: &Route<'_>, verdict: &str) -> Result<()> {
         );
         let line = cut(&line, width);
         out.line(&if place < decided(route) {
-            look.bold(&line)
+            style.bold(&line)
         } else {
             line.into_owned()
         })?;
@@ -279,7 +276,7 @@ fn draw(out: &mut Output, route: &Route<'_>, verdict: &str) -> Result<()> {
 
 /// The reasons below a candidate, their scores below its score.
 fn draw_reasons(out: &mut Output, reasons: &[Reason], ranker: &str, indent: usize) -> Result<()> {
-    let width = out.look().width.unwrap_or(usize::MAX);
+    let width = out.style().width.unwrap_or(usize::MAX);
     let names: Vec<String> = reasons.iter().map(|it| one_line(&it.what)).collect();
     let widest = names.iter().map(|it| columns(it)).max().unwrap_or(0);
     for (reason, name) in reasons.iter().zip(&names) {
@@ -309,8 +306,8 @@ struct Bars {
 impl Bars {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-    /// A bar of this share of the longest, and blanks behind it. Whatever is
-    /// above 0 can be seen.
+    /// A bar of this share of the longest, padded with spaces. A share above 0
+    /// is always visible.
     fn padded(&self, share: f64) -> String {
         let parts = if self.blocks { 8 } else { 1 };
         let length = steps(share, self.width * parts);
@@ -318,12 +315,12 @@ impl Bars {
         if self.blocks {
             bar.push_str(Self::EIGHTHS[length % parts]);
         }
-        let blanks = self.width - columns(&bar);
-        bar + &" ".repeat(blanks)
+        let spaces = self.width - columns(&bar);
+        bar + &" ".repeat(spaces)
     }
 }
 
-/// So many of the most steps as the share says: one at least where it is above 0.
+/// The share of `most` steps, at least one if the share is above 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -367,38 +364,61 @@ fn table(route: &Route<'_>) -> Result<Table> {
     Ok(table)
 }
 
-fn as_json(request: &str, route: &Route<'_>, settings: &Settings) -> Result<Value> {
-    let skills = route.candidates.iter().map(|it| candidate(route, it));
-    let skills = skills.collect::<Result<Vec<Value>>>()?;
-    Ok(json!({
-        "request": request,
-        "decision": word(route.decision),
-        "decided": decided(route),
-        "ranker": route.ranker,
-        "routing": {
-            "terms": route.terms,
-            "near": route.near,
-            "confidence": rounded(route.confidence),
-            "min_confidence": rounded(route.min_confidence),
-            "margin": rounded(route.margin),
-            "min_margin": rounded(route.min_margin),
-            "min_score": settings.min_score,
-            "ambiguity_threshold": settings.ambiguity_threshold,
+fn print_json(
+    out: &mut Output,
+    request: &str,
+    route: &Route<'_>,
+    settings: &Settings,
+) -> Result<()> {
+    let skills = route.candidates.iter().map(|it| json_candidate(route, it));
+    let body = json::Route {
+        request,
+        decision: word(route.decision),
+        decided: decided(route),
+        ranker: route.ranker,
+        routing: json::Routing {
+            terms: &route.terms,
+            near: &route.near,
+            confidence: rounded(route.confidence),
+            min_confidence: rounded(route.min_confidence),
+            margin: rounded(route.margin),
+            min_margin: rounded(route.min_margin),
+            min_score: settings.min_score,
+            ambiguity_threshold: settings.ambiguity_threshold,
         },
-        "skills": skills,
-    }))
+        skills: skills.collect::<Result<_>>()?,
+    };
+    Ok(out.json(&Envelope::new("route", body))?)
 }
 
-fn candidate<'a>(route: &Route<'a>, candidate: &Candidate<'a>) -> Result<Value> {
-    let mut record = record::skill(&candidate.skill);
-    record.insert("score".to_owned(), rounded(candidate.score).into());
-    record.insert("ranker".to_owned(), candidate.ranker.into());
-    record.insert(
-        "matched_keywords".to_owned(),
-        json!(route.matched_keywords(candidate)?),
-    );
-    record.insert("why".to_owned(), candidate.why.to_json());
-    Ok(record.into())
+fn json_candidate<'r, 'a>(
+    route: &Route<'a>,
+    candidate: &'r Candidate<'a>,
+) -> Result<json::Candidate<'r>> {
+    let why = &candidate.why;
+    let matches = why.terms.iter().map(|it| json::TermScore {
+        term: &it.term,
+        score: rounded(it.score),
+        fields: &it.fields,
+    });
+    let pairs = why.pairs.iter().map(|it| json::PairScore {
+        terms: &it.terms,
+        score: rounded(it.score),
+    });
+    let keywords = route.matched_keywords(candidate)?.into_iter();
+    Ok(json::Candidate {
+        skill: (&candidate.skill).into(),
+        score: rounded(candidate.score),
+        ranker: candidate.ranker,
+        matched_keywords: keywords.map(Cow::into_owned).collect(),
+        why: json::Explanation {
+            matches: matches.collect(),
+            pairs: pairs.collect(),
+            name_share: rounded(why.name_share),
+            name_score: rounded(why.name_score),
+            named: why.named,
+        },
+    })
 }
 
 #[cfg(test)]

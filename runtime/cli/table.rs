@@ -1,15 +1,16 @@
-//! Rows of text for people or for pipes. A terminal gets aligned columns cut
-//! to its width; a pipe gets one row a line, fields parted by a tab, no
-//! heading, nothing cut. Cells are made safe here, whatever they hold.
+//! Tables. On a terminal columns are aligned and cut until the lines fit its
+//! width; in a pipe each row is one line of tab-separated fields, without a
+//! heading and uncut. Every cell is escaped here.
 
-use super::output::Look;
-use super::text::{columns, cut, one_line};
+use super::display::{columns, cut, one_line};
+use super::output::Style;
 
 /// Space between columns.
 const GAP: usize = 2;
-/// A last column narrower than this tells nothing; the line is then longer
-/// than the terminal instead.
-const NARROWEST: usize = 16;
+/// Least width of a last column that is cut, and of any other. If that does not
+/// fit either, the lines are longer than the terminal.
+const MIN_LAST: usize = 16;
+const MIN_WIDTH: usize = 8;
 
 /// A table under construction.
 pub(crate) struct Table {
@@ -20,12 +21,12 @@ pub(crate) struct Table {
 struct Heading {
     title: &'static str,
     right: bool,
-    /// Left out on a terminal; a pipe has it all the same.
+    /// Left out on a terminal, present in a pipe.
     hidden: bool,
 }
 
 impl Table {
-    /// A table with these columns; a title that starts with `>` is set flush right.
+    /// A table with these columns; a title that starts with `>` aligns right.
     pub(crate) fn new(titles: &[&'static str]) -> Self {
         let heading = |title: &&'static str| Heading {
             title: title.trim_start_matches('>'),
@@ -38,7 +39,7 @@ impl Table {
         }
     }
 
-    /// Leaves a column out on a terminal, where it would tell nothing.
+    /// Leaves a column out on a terminal, because it adds nothing there.
     pub(crate) fn hide(&mut self, title: &str) {
         for heading in &mut self.headings {
             heading.hidden |= heading.title == title;
@@ -58,14 +59,14 @@ impl Table {
     }
 
     /// The text, each line with its line break.
-    pub(crate) fn render(&self, look: Look) -> String {
-        match look.width {
-            Some(width) => self.aligned(width, look),
+    pub(crate) fn render(&self, style: Style) -> String {
+        match style.width {
+            Some(width) => self.aligned(width, style),
             None => self.rows.iter().map(|row| row.join("\t") + "\n").collect(),
         }
     }
 
-    fn aligned(&self, width: usize, look: Look) -> String {
+    fn aligned(&self, width: usize, style: Style) -> String {
         if self.rows.is_empty() {
             return String::new();
         }
@@ -87,17 +88,40 @@ impl Table {
                     .unwrap_or(0)
             })
             .collect();
-        if let Some((&last, others)) = shown.split_last() {
-            let taken: usize = others.iter().map(|&at| widths[at] + GAP).sum();
-            widths[last] = widths[last].min(width.saturating_sub(taken).max(NARROWEST));
-        }
-        let heading = look.bold(&self.line(&titles, &shown, &widths));
+        self.shrink(&mut widths, &shown, width);
+        let heading = style.bold(&self.line(&titles, &shown, &widths));
         let rows = self.rows.iter().map(|row| self.line(row, &shown, &widths));
         [heading]
             .into_iter()
             .chain(rows)
             .map(|line| line + "\n")
             .collect()
+    }
+
+    /// Narrows the columns until a line fits: the last one first, since it holds
+    /// prose, then the widest of the others. Numbers are never cut.
+    fn shrink(&self, widths: &mut [usize], shown: &[usize], width: usize) {
+        let Some((&last, others)) = shown.split_last() else {
+            return;
+        };
+        let total = |widths: &[usize]| {
+            let columns: usize = shown.iter().map(|&at| widths[at]).sum();
+            columns + GAP * others.len()
+        };
+        let excess = total(widths).saturating_sub(width);
+        if !self.headings[last].right {
+            let least = MIN_LAST.min(widths[last]);
+            widths[last] = widths[last].saturating_sub(excess).max(least);
+        }
+        while total(widths) > width {
+            let can_shrink = |at: &&usize| !self.headings[**at].right && widths[**at] > MIN_WIDTH;
+            let widest = others
+                .iter()
+                .filter(can_shrink)
+                .max_by_key(|at| widths[**at]);
+            let Some(&at) = widest else { return };
+            widths[at] -= 1;
+        }
     }
 
     fn line(&self, row: &[String], shown: &[usize], widths: &[usize]) -> String {
@@ -143,7 +167,7 @@ git           12  Commit and push with…
 日本/メモ  1,234  tabs here and \\u{1b}[…
 ";
         assert_eq!(
-            table.render(Look {
+            table.render(Style {
                 width: Some(40),
                 color: false
             }),
@@ -153,7 +177,7 @@ git           12  Commit and push with…
 
     #[test]
     fn a_narrow_terminal_still_shows_the_start_of_the_last_column() {
-        let shown = sample().render(Look {
+        let shown = sample().render(Style {
             width: Some(10),
             color: false,
         });
@@ -161,10 +185,26 @@ git           12  Commit and push with…
     }
 
     #[test]
-    fn a_pipe_gets_whole_fields_parted_by_tabs() {
+    fn a_wide_first_column_is_cut_too_and_numbers_never() {
+        let mut table = Table::new(&["PATH", ">BYTES", "DESCRIPTION"]);
+        table.row([&"deep/".repeat(12), "12,345,678", &"long ".repeat(20)]);
+        for width in [60, 44] {
+            let shown = table.render(Style {
+                width: Some(width),
+                color: false,
+            });
+            for line in shown.lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
+            assert!(shown.contains("12,345,678"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_gets_uncut_tab_separated_fields() {
         let expected = "git\tproject\t12\tCommit and push with care\n日本/メモ\tproject\t1,234\ttabs here and \\u{1b}[31mcolour\n";
         assert_eq!(
-            sample().render(Look {
+            sample().render(Style {
                 width: None,
                 color: false
             }),
@@ -174,7 +214,7 @@ git           12  Commit and push with…
 
     #[test]
     fn a_heading_is_bold_only_with_colour() {
-        let shown = sample().render(Look {
+        let shown = sample().render(Style {
             width: Some(80),
             color: true,
         });

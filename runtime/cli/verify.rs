@@ -1,87 +1,121 @@
-//! `skillbundle verify`: every checksum and every digest of a bundle file.
-
-use std::path::PathBuf;
+//! `skillbundle verify`: every checksum and every digest of a bundle.
 
 use anyhow::Result;
-use serde_json::json;
 use skillbundle_format::{Bundle, Error};
 
-use super::output::{Output, complain};
-use super::text::grouped;
+use super::display::grouped;
+use super::json::{self, Envelope, Verification, Verified};
+use super::output::{self, Output, with_help};
+use super::progress::Progress;
 use crate::Exit;
+use crate::sources::{self, Selection, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
   skillbundle verify team.skb                   after copying it somewhere
+  skillbundle verify                            the skills in this binary
   skillbundle verify team.skb --json            for a script
 
-Exits with 0 where everything agrees, 1 where the bundle is damaged, 2 where it cannot be read.";
+Exit codes: 0 intact, 1 damaged, 2 cannot be read.";
 
-// What `verify` can be told. (A doc comment would become the command's description.)
+// Arguments of `verify`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The bundle
-    file: PathBuf,
+    #[command(flatten)]
+    sources: Sources,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Checks the bundle and says what was checked.
+/// Verifies the bundle and prints what was verified.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let mut out = Output::new();
-    let checked = match Bundle::open(&args.file)
-        .and_then(|bundle| Ok((bundle.content_hex(), bundle.verify()?)))
-    {
-        Ok(checked) => checked,
-        Err(error @ Error::Read { .. }) => return Err(error.into()),
-        Err(error) => {
-            if args.json {
-                out.json(&json!({"file": args.file, "ok": false, "error": error.to_string()}))?;
-                out.finish()?;
-            } else {
-                complain(&format!("{}: {error}", args.file.display()));
-            }
-            return Ok(Exit::Findings);
+    let (origin, opened) = match args.sources.select()? {
+        Selection::Default => ("this binary".to_owned(), sources::embedded_unchecked()),
+        Selection::Bundle(file) => (file.display().to_string(), Bundle::open(&file)),
+        Selection::Roots(roots) => {
+            return Err(with_help(
+                &format!("{} is not a bundle", sources::names(&roots)),
+                "`skillbundle compile --check` checks directories and skill files",
+            ));
         }
     };
-    let (address, verified) = checked;
-    if args.json {
-        out.json(&json!({
-            "file": args.file,
-            "ok": true,
-            "address": format!("sha256:{address}"),
-            "bytes": verified.bytes,
-            "skills": verified.skills,
-            "files": verified.files,
-            "contents": verified.contents,
-        }))?;
-    } else {
-        out.line(&format!("{} is whole", args.file.display()))?;
-        let lines = [
-            format!("address   sha256:{address}, computed again"),
-            format!(
-                "bytes     {}, under the checksums of header, sections and pages",
-                grouped(verified.bytes)
-            ),
-            format!(
-                "contents  {}, each under its SHA-256",
-                grouped(verified.contents as u64)
-            ),
-            format!(
-                "skills    {}, each found by its path and its name",
-                grouped(verified.skills as u64)
-            ),
-            format!(
-                "files     {}, each with its bytes",
-                grouped(verified.files as u64)
-            ),
-        ];
-        for line in lines {
-            out.line(&format!("  {line}"))?;
+    let mut out = Output::new();
+    let progress = Progress::start("verifying", &origin);
+    let verified = opened.and_then(|bundle| Ok((json::address(&bundle), bundle.verify()?)));
+    drop(progress);
+    let exit = match verified {
+        Ok((address, verified)) => {
+            if args.json {
+                let outcome = Verified::Intact {
+                    address,
+                    bytes: verified.bytes,
+                    skill_count: verified.skills,
+                    file_count: verified.files,
+                    content_count: verified.contents,
+                };
+                print_json(&mut out, &origin, true, outcome)?;
+            } else {
+                print(&mut out, &origin, &address, &verified)?;
+            }
+            Exit::Success
         }
-    }
+        Err(error @ Error::Read { .. }) => return Err(error.into()),
+        Err(error) => {
+            let message = error.to_string();
+            if args.json {
+                let error = json::Error {
+                    message,
+                    help: None,
+                };
+                print_json(&mut out, &origin, false, Verified::Damaged { error })?;
+            } else {
+                output::error(&format!("{origin}: {message}"), None);
+            }
+            Exit::ProblemsFound
+        }
+    };
     out.finish()?;
-    Ok(Exit::Fine)
+    Ok(exit)
+}
+
+fn print_json(out: &mut Output, origin: &str, intact: bool, outcome: Verified) -> Result<()> {
+    let body = Verification {
+        origin,
+        intact,
+        outcome,
+    };
+    Ok(out.json(&Envelope::new("verify", body))?)
+}
+
+fn print(
+    out: &mut Output,
+    origin: &str,
+    address: &str,
+    verified: &skillbundle_format::Verified,
+) -> Result<()> {
+    out.line(&format!("{origin} is intact"))?;
+    for line in [
+        format!("address   {address}, recomputed"),
+        format!(
+            "bytes     {}, checked against the checksums of header, sections and pages",
+            grouped(verified.bytes)
+        ),
+        format!(
+            "contents  {}, each checked against its SHA-256",
+            grouped(verified.contents as u64)
+        ),
+        format!(
+            "skills    {}, each found by its path and its name",
+            grouped(verified.skills as u64)
+        ),
+        format!(
+            "files     {}, each with its bytes",
+            grouped(verified.files as u64)
+        ),
+    ] {
+        out.line(&format!("  {line}"))?;
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Directories in a build that carries no compiler: each way in says so.
+//! The same functions in a build without the compiler: each returns an error.
 
 use std::io;
 
@@ -6,18 +6,18 @@ use anyhow::{Result, bail};
 use skillbundle_format::Bundle;
 use skillbundle_server::{Embedded, Error, Loaded, Source};
 
-use crate::sources::{self, Place};
+use crate::sources::{self, SkillRoot};
 
-/// What a person is told who names a directory.
-pub(crate) const NEEDS_COMPILER: &str = "this build has no compiler (it was made without the feature `compile`), \
-    so it reads no directories of skills; name a bundle with --bundle, or use a build with the feature";
+/// The error for every use of directories.
+pub(crate) const NEEDS_COMPILER: &str =
+    "this build cannot read directories of skills: it lacks the feature `compile`";
 
 /// No value of this type exists in this build.
 pub(crate) enum Directories {}
 
 impl Directories {
-    /// Says that this build cannot.
-    pub(crate) fn new(_places: Vec<Place>) -> Result<Self> {
+    /// Always an error.
+    pub(crate) fn new(_: &[SkillRoot]) -> Result<Self> {
         bail!(NEEDS_COMPILER)
     }
 }
@@ -38,10 +38,10 @@ impl Source for Directories {
 
 /// The skills baked into this binary. Roots that exist are named, since they
 /// are not read.
-pub(crate) fn over_embedded(places: Vec<Place>) -> impl Source {
-    let unread = places.into_iter().filter(|place| place.dir.is_dir());
+pub(crate) fn over_embedded(roots: Vec<SkillRoot>) -> impl Source {
+    let unread = roots.into_iter().filter(|root| root.dir.is_dir());
     let unread: Vec<String> = unread
-        .map(|Place { label, scope, .. }| format!("{label} ({})", scope.as_str()))
+        .map(|SkillRoot { label, scope, .. }| format!("{label} ({})", scope.as_str()))
         .collect();
     if !unread.is_empty() {
         tracing::warn!("not served: {}; {NEEDS_COMPILER}", unread.join(", "));
@@ -49,7 +49,7 @@ pub(crate) fn over_embedded(places: Vec<Place>) -> impl Source {
     Embedded::new(sources::EMBEDDED)
 }
 
-/// Says that this build cannot.
-pub(crate) fn compile_once(_places: &[Place]) -> Result<Bundle> {
+/// Always an error.
+pub(crate) fn compile_once(_: &[SkillRoot]) -> Result<Bundle> {
     bail!(NEEDS_COMPILER)
 }

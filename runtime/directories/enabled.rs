@@ -7,14 +7,15 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use skillbundle_compiler::{Compiled, Evaluation, Options, Report, Root, Severity};
 use skillbundle_format::{Bundle, SkillSet};
 use skillbundle_server::{Error, Loaded, Source};
 
-use crate::cli::output::note;
-use crate::cli::text::counted;
-use crate::sources::{self, Place};
+use crate::cli::display::counted;
+use crate::cli::output::{info, with_help};
+use crate::cli::progress::Progress;
+use crate::sources::{self, SkillRoot};
 
 /// Findings that a log shows at most; `compile --check` shows all.
 const MOST_NOTICES: usize = 20;
@@ -22,6 +23,8 @@ const MOST_NOTICES: usize = 20;
 /// Directories that are compiled whenever they have changed.
 pub(crate) struct Directories {
     roots: Vec<Root>,
+    /// For each root the only skill file to take from it, if not all.
+    only: Vec<Option<String>>,
     /// A bundle whose skills come after those of the directories. With it, a root that does not
     /// exist is simply empty.
     beneath: Option<&'static [u8]>,
@@ -31,12 +34,13 @@ pub(crate) struct Directories {
 
 impl Directories {
     /// A source of directories that must exist.
-    pub(crate) fn new(places: Vec<Place>) -> Result<Self> {
-        places
+    pub(crate) fn new(roots: &[SkillRoot]) -> Result<Self> {
+        roots
             .iter()
-            .try_for_each(|place| check_directory(&place.dir))?;
+            .try_for_each(|root| check_directory(&root.dir))?;
         Ok(Self {
-            roots: roots(places),
+            roots: compiler_roots(roots),
+            only: roots.iter().map(|root| root.only.clone()).collect(),
             beneath: None,
             reported: Mutex::default(),
         })
@@ -74,13 +78,16 @@ impl Directories {
         if let Some(previous) = previous {
             last_good.extend_from(previous)?;
         }
-        let Compiled { set, report, .. } =
-            skillbundle_compiler::recompile(roots, &options, &last_good)?;
-        let lines = findings(report);
+        let mut compiled = skillbundle_compiler::recompile(roots, &options, &last_good)?;
+        if self.only.iter().any(Option::is_some) {
+            select(&mut compiled, roots, &self.only);
+        }
+        let lines = findings(compiled.report);
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let new = lines.iter().filter(|line| !reported.contains(*line));
         let new = new.cloned().collect();
         *reported = lines.into_iter().collect();
+        let set = compiled.set;
         Ok((set, new))
     }
 }
@@ -135,44 +142,78 @@ impl Source for Directories {
 }
 
 /// The roots that exist, over the skills baked into this binary.
-pub(crate) fn over_embedded(places: Vec<Place>) -> impl Source {
+pub(crate) fn over_embedded(roots: Vec<SkillRoot>) -> impl Source {
     Directories {
-        roots: roots(places),
+        roots: compiler_roots(&roots),
+        only: Vec::new(),
         beneath: Some(sources::EMBEDDED),
         reported: Mutex::default(),
     }
 }
 
 /// Compiles directories that must exist.
-pub(crate) fn compile(places: &[Place]) -> Result<Compiled> {
-    places
+pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
+    roots
         .iter()
-        .try_for_each(|place| check_directory(&place.dir))?;
-    let compiled = skillbundle_compiler::compile(&roots(places.to_vec()), &Options::default());
-    compiled.with_context(|| format!("cannot read {}", sources::names(places)))
+        .try_for_each(|root| check_directory(&root.dir))?;
+    let _progress = Progress::start("compiling", &sources::names(roots));
+    let only: Vec<_> = roots.iter().map(|root| root.only.clone()).collect();
+    let compiler_roots = compiler_roots(roots);
+    let mut compiled = skillbundle_compiler::compile(&compiler_roots, &Options::default())
+        .with_context(|| format!("cannot read {}", sources::names(roots)))?;
+    if only.iter().any(Option::is_some) {
+        select(&mut compiled, &compiler_roots, &only);
+    }
+    for (index, root) in (0..).zip(roots) {
+        let is_empty = !compiled.set.skills.iter().any(|skill| skill.root == index);
+        if root.only.is_some() && is_empty && !compiled.report.has_errors() {
+            let file = sources::names(std::slice::from_ref(root));
+            return Err(with_help(
+                &format!("{file} is not a skill"),
+                "a skill is a SKILL.md, or a page of a tree with `keywords`",
+            ));
+        }
+    }
+    Ok(compiled)
 }
 
-/// Compiles directories to be asked, and says in one line if there are errors:
-/// what is asked for may be missing for one of them.
-pub(crate) fn compile_once(places: &[Place]) -> Result<Bundle> {
-    Ok(bundle(&compile_noting(places)?.set)?)
+/// Compiles directories for a query, and notes on stderr if there are errors,
+/// since the skill that is wanted may be missing because of one.
+pub(crate) fn compile_once(roots: &[SkillRoot]) -> Result<Bundle> {
+    Ok(bundle(&compile_noting(roots)?.set)?)
 }
 
-/// Asks directories every request that lies in them.
-pub(crate) fn evaluate(places: &[Place]) -> Result<Evaluation> {
-    let compiled = compile_noting(places)?;
+/// Replays every request that lies in the directories.
+pub(crate) fn evaluate(roots: &[SkillRoot]) -> Result<Evaluation> {
+    if let Some(root) = roots.iter().find(|root| root.only.is_some()) {
+        return Err(with_help(
+            &format!(
+                "{} is a file; requests lie in directories",
+                sources::names(std::slice::from_ref(root))
+            ),
+            &format!(
+                "name the directory: `skillbundle eval {}`",
+                root.dir.display()
+            ),
+        ));
+    }
+    let compiled = compile_noting(roots)?;
     let bundle = bundle(&compiled.set)?;
-    let roots = roots(places.to_vec());
-    Ok(skillbundle_compiler::evaluate(&roots, &compiled, &bundle)?)
+    let _progress = Progress::start("replaying requests in", &sources::names(roots));
+    Ok(skillbundle_compiler::evaluate(
+        &compiler_roots(roots),
+        &compiled,
+        &bundle,
+    )?)
 }
 
-fn compile_noting(places: &[Place]) -> Result<Compiled> {
-    let compiled = compile(places)?;
+fn compile_noting(roots: &[SkillRoot]) -> Result<Compiled> {
+    let compiled = compile(roots)?;
     let errors = compiled.report.count(Severity::Error);
     if errors > 0 {
-        let names = sources::names(places);
+        let names = sources::names(roots);
         let found = counted(errors as u64, "error");
-        note(&format!(
+        info(&format!(
             "{found} in {names}; `skillbundle compile --check {}` shows more",
             names.replace(", ", " ")
         ));
@@ -180,31 +221,95 @@ fn compile_noting(places: &[Place]) -> Result<Compiled> {
     Ok(compiled)
 }
 
-/// Fails with one line where a directory cannot be read as one.
+/// How findings name the files of a root: with this in front.
+fn prefix(root: &Root) -> String {
+    match root.dir.to_string_lossy().trim_end_matches('/') {
+        "." => String::new(),
+        dir => format!("{dir}/"),
+    }
+}
+
+/// Keeps, of each root that stands for one file, that skill and the pages that
+/// it inherits from, and the findings about them.
+fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<String>]) {
+    let all = std::mem::take(&mut compiled.set.skills);
+    let mut kept: Vec<bool> = all
+        .iter()
+        .map(|skill| match &only[skill.root as usize] {
+            Some(file) => skill.file_path == *file,
+            None => true,
+        })
+        .collect();
+    for index in 0..all.len() {
+        let mut parent = all[index].parent.filter(|_| kept[index]);
+        while let Some(index) = parent.filter(|index| !kept[*index as usize]) {
+            kept[index as usize] = true;
+            parent = all[index as usize].parent;
+        }
+    }
+    let wanted: HashSet<String> = all
+        .iter()
+        .zip(&kept)
+        .filter(|(_, kept)| **kept)
+        .map(|(skill, _)| (skill.root as usize, skill.file_path.clone()))
+        .chain(
+            (0..)
+                .zip(only)
+                .filter_map(|(root, file)| Some((root, file.clone()?))),
+        )
+        .map(|(root, file)| prefix(&roots[root]) + &file)
+        .collect();
+    let is_whole = |file: &str| {
+        let mut roots = roots.iter().zip(only);
+        roots.any(|(root, only)| only.is_none() && file.starts_with(&prefix(root)))
+    };
+    compiled
+        .report
+        .retain(|finding| wanted.contains(&finding.file) || is_whole(&finding.file));
+    // The new index of each skill that stays.
+    let mut next = 0;
+    let index: Vec<Option<u32>> = kept
+        .iter()
+        .map(|kept| {
+            next += u32::from(*kept);
+            kept.then(|| next - 1)
+        })
+        .collect();
+    compiled.set.skills = all
+        .into_iter()
+        .zip(kept)
+        .filter_map(|(skill, kept)| kept.then_some(skill))
+        .map(|mut skill| {
+            skill.parent = skill.parent.and_then(|parent| index[parent as usize]);
+            skill
+        })
+        .collect();
+}
+
+/// Fails with one line if this is not a directory that can be read.
 fn check_directory(dir: &Path) -> Result<()> {
     let found = std::fs::metadata(dir)
         .map_err(|error| anyhow!("cannot read directory {}: {error}", dir.display()))?;
     if found.is_dir() {
         return Ok(());
     }
-    bail!(
-        "{} is not a directory; a bundle is named with --bundle",
-        dir.display()
-    )
+    Err(anyhow!("{} is not a directory", dir.display()))
 }
 
-fn roots(places: Vec<Place>) -> Vec<Root> {
-    places
-        .into_iter()
-        .map(|Place { dir, label, scope }| Root { dir, label, scope })
-        .collect()
+fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
+    let root = |root: &SkillRoot| Root {
+        dir: root.dir.clone(),
+        label: root.label.clone(),
+        scope: root.scope,
+    };
+    roots.iter().map(root).collect()
 }
 
 fn bundle(set: &SkillSet) -> Result<Bundle, skillbundle_format::Error> {
     Bundle::from_bytes(&skillbundle_format::write(set)?)
 }
 
-/// One line for each finding that is more than worth knowing.
+/// One line for each error and warning.
 fn findings(report: Report) -> Vec<String> {
     let report = report.at_least(Severity::Warning);
     let mut lines: Vec<String> = report.render_plain().lines().map(str::to_owned).collect();
@@ -212,7 +317,7 @@ fn findings(report: Report) -> Vec<String> {
         let more = lines.len() - MOST_NOTICES;
         lines.truncate(MOST_NOTICES);
         lines.push(format!(
-            "and {more} findings more; `skillbundle compile --check` shows all"
+            "and {more} more findings; `skillbundle compile --check` shows all"
         ));
     }
     lines

@@ -2,6 +2,7 @@
 //! against the shipped binary, and what transcripts cannot show: terminals,
 //! closed pipes, files that appear.
 
+mod json;
 mod terminal;
 mod transcript;
 
@@ -13,6 +14,13 @@ use serde_json::{Value, json};
 
 use crate::project::{LEGACY, Project, Session, finish, workspace};
 use transcript::{check, without_layout};
+
+/// Marks what a build without the feature `http` lacks.
+const WITHOUT_HTTP: &str = " (not in this build; needs feature `http`)";
+
+/// Bytes of the first line of an error, with the mark of a transcript: 80
+/// characters of message at most.
+const LONGEST_ERROR: usize = "! error: ".len() + 80;
 
 /// The folder that the transcripts work in.
 ///
@@ -39,6 +47,10 @@ fn office() -> Project {
         .file("broken/bad/SKILL.md", "---\nname: bad\n---\n# Bad\n")
         .skill("broken/fine", "fine", "Works as it should");
     project.bundle_file(&["team"], "team.skb");
+    let bytes = fs::read(project.path("team.skb")).expect("the bundle is there");
+    project
+        .file("renamed.bin", bytes)
+        .file("notes.txt", "just notes\n");
     // What others may write to is not mapped, whatever the tester's umask.
     project.mode("team.skb", 0o444);
     project
@@ -46,7 +58,17 @@ fn office() -> Project {
 
 #[test]
 fn help_shows_every_command_with_examples() {
-    check(&office(), "help", str::to_owned);
+    check(&office(), "help", |page| page.replace(WITHOUT_HTTP, ""));
+}
+
+#[test]
+fn help_marks_what_the_build_lacks() {
+    let page = Project::new().run(&["serve", "--help"]).stdout;
+    assert_eq!(
+        page.contains(WITHOUT_HTTP),
+        !cfg!(feature = "http"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -72,16 +94,16 @@ fn a_route_in_json_tells_what_the_lines_of_a_pipe_tell() {
     ] {
         let lines = project.run(&[&["route", request, "--all"], &sources[..]].concat());
         let json = project.run(&[&["route", request, "--all", "--json"], &sources[..]].concat());
-        let told: Value = serde_json::from_str(&json.stdout).expect("JSON");
-        let decided = told["decided"].as_u64().expect("a number");
+        let printed: Value = serde_json::from_str(&json.stdout).expect("JSON");
+        let decided = printed["decided"].as_u64().expect("a number");
         assert_eq!(lines.code, Some(i32::from(decided != 1)), "{request}");
         assert_eq!(json.code, lines.code, "{request}");
-        let skills = told["skills"].as_array().expect("a list");
+        let skills = printed["skills"].as_array().expect("a list");
         let expected: Vec<[&str; 3]> = (0..)
             .zip(skills)
             .map(|(place, skill)| {
                 let decision = if place < decided {
-                    &told["decision"]
+                    &printed["decision"]
                 } else {
                     &Value::Null
                 };
@@ -112,9 +134,7 @@ fn inspect_and_verify_tell_what_a_bundle_holds() {
     project.file("cut.skb", &bytes[..bytes.len() - 5]);
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
-    project
-        .file("damaged.skb", &bytes)
-        .file("notes.txt", "just notes\n");
+    project.file("damaged.skb", &bytes);
     check(&project, "inspect", without_layout);
 }
 
@@ -139,22 +159,25 @@ fn a_host_that_cuts_keeps_the_most_important_skills() {
     );
     let ran = project.run(&["inspect", "--dir", "skills", "--host", "claude", "--json"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    let told: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let skill = &told["tools"][0];
+    let printed: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let skill = &printed["tools"][0];
     assert_eq!(
-        (&skill["seen_as"], &skill["description"]["kept_characters"]),
+        (
+            &skill["seen_as"],
+            &skill["description_size"]["kept_characters"]
+        ),
         (&json!("mcp__skills__skill"), &json!(2048))
     );
     assert!(
         skill["skills_kept"].as_u64() < skill["skills_named"].as_u64(),
         "{skill}"
     );
-    let skills = &told["skills"];
+    let skills = &printed["listing"];
     let lengths = ["kept", "dropped"].map(|part| skills[part].as_array().map_or(0, Vec::len));
     assert_eq!(lengths, [100, 21]);
     assert_eq!(skills["kept"][0], "urgent");
     assert_eq!(skills["dropped"][20], "s119");
-    assert_eq!(told["not_offered"][0]["name"], "get_asset");
+    assert_eq!(printed["not_offered"][0]["name"], "get_asset");
 }
 
 #[test]
@@ -189,7 +212,7 @@ fn eval_replays_requests_and_holds_them_against_bounds() {
 }
 
 #[test]
-fn wrong_use_gets_one_line_with_the_right_form() {
+fn a_failure_is_one_line_with_at_most_one_line_of_help() {
     let project = office();
     check(&project, "errors", str::to_owned);
     let said = fs::read_to_string(workspace().join("tests/cli/errors.txt"))
@@ -199,12 +222,17 @@ fn wrong_use_gets_one_line_with_the_right_form() {
             .lines()
             .filter(|line| !line.is_empty() && !line.starts_with("# "))
             .collect();
-        assert_eq!(
-            lines.len(),
-            3,
-            "a command, one line, an exit code: {lines:?}"
+        let (first, last) = (lines[1], lines[lines.len() - 1]);
+        assert!(first.starts_with("! error: "), "{lines:?}");
+        assert!(
+            first.len() <= LONGEST_ERROR || first.contains("invalid value"),
+            "{first}"
         );
-        assert_eq!(lines[2], "[exit 2]", "{lines:?}");
+        assert!(
+            lines.len() == 3 || lines[2].starts_with("! help: "),
+            "{lines:?}"
+        );
+        assert_eq!((lines.len() <= 4, last), (true, "[exit 2]"), "{lines:?}");
     }
 }
 
@@ -311,9 +339,10 @@ fn manual_pages_cover_every_command() {
     ] {
         let page = fs::read_to_string(project.path(&format!("pages/skillbundle{command}.1")))
             .expect("a page per command");
+        let examples = page.split_once("\nExamples:\n").expect("examples").1;
         assert!(
-            page.contains("Examples:"),
-            "skillbundle{command}.1 has examples"
+            examples.starts_with("  skillbundle") && page.contains("\n.nf\n"),
+            "skillbundle{command}.1 keeps the lines of its examples: {examples}"
         );
     }
 }

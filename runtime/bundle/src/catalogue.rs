@@ -251,7 +251,11 @@ mod tests {
         let mut last = 0;
         for room in (0..60_000).step_by(997) {
             let catalogue = catalog.catalogue(room).expect("intact");
-            assert!(catalogue.text.len() <= room, "{} of {room}", catalogue.text.len());
+            assert!(
+                catalogue.text.len() <= room,
+                "{} of {room}",
+                catalogue.text.len()
+            );
             // A little fewer are named where descriptions begin to fit.
             assert!(
                 catalogue.shown + 40 > last,

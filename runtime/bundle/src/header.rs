@@ -64,12 +64,7 @@ pub(crate) enum Section {
 impl Section {
     /// Every section, in the order in which they are written: what is read at
     /// each start comes first.
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Pages,
-        Self::Index,
-        Self::Body,
-        Self::Files,
-    ];
+    pub(crate) const ALL: [Self; 4] = [Self::Pages, Self::Index, Self::Body, Self::Files];
 
     /// How many of them, from the first, are tables and must be in memory. The
     /// others may stay in their file.

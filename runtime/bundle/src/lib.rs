@@ -32,32 +32,38 @@ mod skill;
 mod verify;
 
 mod error;
+pub mod hosts;
 #[cfg(test)]
 mod sample;
 
 pub use catalog::{Catalog, Root};
+pub use catalogue::{CATALOGUE_BYTES, Catalogue};
 pub use container::{Bundle, SectionInfo, publish};
 pub use error::Error;
-pub use file::{Arg, File};
-pub use search::{Hit, Hits, Match, Matched, Score, Search};
-pub use skillbundle_search::keywords::Decision;
-pub use model::{
-    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
-};
-pub use names::branch;
 pub use extension::{
     Child, LeftOut, Page, Publication, Published, PublishedSkill, Resource, lawful_name,
     publications,
 };
-pub use catalogue::{CATALOGUE_BYTES, Catalogue};
+pub use file::{Arg, File};
+pub use model::{
+    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+};
+pub use names::branch;
 pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
+pub use search::{Hit, Hits, Match, Matched, Score, Search};
 pub use settings::Settings;
 pub use skill::Skill;
+pub use skillbundle_search::keywords::Decision;
 pub use verify::Verified;
 pub use write::write;
 
 /// The version of the archive format that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = header::VERSION;
+
+/// Whether a file that starts with these bytes is a bundle, of whatever version.
+pub fn is_bundle(start: &[u8]) -> bool {
+    start.starts_with(&header::MAGIC)
+}
 
 /// Builds a compiled bundle into the program: the file's bytes as
 /// `&'static [u8]`, aligned so that [`Bundle::from_static`] need not copy them.

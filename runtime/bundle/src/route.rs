@@ -21,8 +21,8 @@ use skillbundle_search::ranker::{
 use skillbundle_search::text::explicit_names;
 
 use crate::catalog::Catalog;
-use crate::frontmatter_terms::held_keywords;
 use crate::error::Error;
+use crate::frontmatter_terms::held_keywords;
 use crate::search::{Match, Rated};
 use crate::settings::Settings;
 use crate::skill::Skill;

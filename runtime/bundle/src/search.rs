@@ -11,8 +11,8 @@ use skillbundle_search::text::{fold, tokenize};
 use skillbundle_search::text_index::query_words;
 
 use crate::catalog::Catalog;
-use crate::frontmatter_terms::has_tag;
 use crate::error::{Error, corrupt};
+use crate::frontmatter_terms::has_tag;
 use crate::model::Dialect;
 use crate::names::branch;
 use crate::route::{Related, rounded};

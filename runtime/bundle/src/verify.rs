@@ -1,10 +1,10 @@
 //! Checks everything in a bundle at once: what reading checks piece by piece.
 
 use crate::blobs;
+use crate::catalogue::CATALOGUE_BYTES;
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::header::Section;
-use crate::catalogue::CATALOGUE_BYTES;
 use crate::skill::Skill;
 use crate::write::content_address;
 

@@ -7,24 +7,24 @@ use std::collections::HashMap;
 
 use rkyv::rancor;
 use sha2::{Digest, Sha256};
+use skillbundle_search::keywords;
 use skillbundle_search::ranker::{self, Document};
 use skillbundle_search::text::fold;
 use skillbundle_search::text_index::{self, DocText};
-use skillbundle_search::keywords;
 
 use crate::blobs::Blobs;
+use crate::catalogue::{CATALOGUE_BYTES, Line, fill};
 use crate::content::chain;
-use crate::frontmatter_terms::Declared;
 use crate::error::Error;
+use crate::frontmatter_terms::Declared;
 use crate::header::{VERSION, assemble};
 use crate::model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 use crate::names::{ADDRESS, addressed, one_line, slots};
-use crate::catalogue::{CATALOGUE_BYTES, Line, fill};
 use crate::schema::{
-    ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, ResourceRow, RootRow, Rows, SettingsRow, SkillRow, Str,
-    flag,
+    ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, ResourceRow, RootRow, Rows, SettingsRow,
+    SkillRow, Str, flag,
 };
 use crate::settings::Settings;
 use crate::{extension, mime, page_sums};
@@ -311,7 +311,11 @@ impl Writer {
         })
     }
 
-    fn resource(&mut self, uri: &str, row: &extension::ResourceEntry) -> Result<ResourceRow, Error> {
+    fn resource(
+        &mut self,
+        uri: &str,
+        row: &extension::ResourceEntry,
+    ) -> Result<ResourceRow, Error> {
         Ok(ResourceRow {
             uri: self.intern(uri)?,
             blob: row.blob,
@@ -415,7 +419,11 @@ fn ranking(skills: &[SkillEntry]) -> Vec<u32> {
     ranking.into_iter().map(|(id, _)| id).collect()
 }
 
-fn catalogue(set: &SkillSet, ranking: &[u32], owners: &Owners<'_>) -> Result<(String, usize), Error> {
+fn catalogue(
+    set: &SkillSet,
+    ranking: &[u32],
+    owners: &Owners<'_>,
+) -> Result<(String, usize), Error> {
     // No more than fit even by name alone need their summaries made.
     let first = &ranking[..ranking.len().min(CATALOGUE_BYTES)];
     let mut shown = HashMap::new();

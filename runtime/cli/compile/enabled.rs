@@ -1,21 +1,22 @@
-//! `skillbundle compile` with the compiler at hand.
+//! Runs `skillbundle compile`.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
 use skillbundle_compiler::{Compiled, Report, Severity};
 use skillbundle_format::{Bundle, SkillSet};
 
 use super::Args;
 use crate::Exit;
-use crate::cli::output::{Look, Output, note};
-use crate::cli::text::counted;
-use crate::{directories, sources};
+use crate::cli::display::counted;
+use crate::cli::json::{self, Envelope};
+use crate::cli::output::{Output, Style, info};
+use crate::directories;
 
-/// Compiles, says what it found, and writes the bundle where that was asked for.
+/// Compiles, prints the findings, and writes the bundle if `-o` was given.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let Compiled { set, report, .. } = directories::compile(&sources::places(&args.dir))?;
+    let Compiled { set, report, .. } =
+        directories::compile(&args.sources.roots("compile --check")?)?;
     let bytes = skillbundle_format::write(&set)?;
     let bundle = Bundle::from_bytes(&bytes)?;
     if let Some(output) = &args.output {
@@ -24,13 +25,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let written = args.output.as_deref();
     let exit = if report.has_errors() {
-        Exit::Findings
+        Exit::ProblemsFound
     } else {
-        Exit::Fine
+        Exit::Success
     };
     if args.json {
         let mut out = Output::new();
-        out.json(&record(&set, &report, &bundle, written))?;
+        out.json(&Envelope::new(
+            "compile",
+            body(&set, &report, &bundle, written),
+        ))?;
         out.finish()?;
     } else {
         let summary = summary(&set, &report, &bundle, written);
@@ -39,11 +43,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         } else {
             Severity::Warning
         };
-        let findings = report.at_least(least).render_human(Look::stderr().color);
+        let findings = report.at_least(least).render_human(Style::stderr().color);
         if !findings.is_empty() {
-            note(&findings);
+            info(&findings);
         }
-        note(&summary);
+        info(&summary);
     }
     Ok(exit)
 }
@@ -63,24 +67,29 @@ fn summary(set: &SkillSet, report: &Report, bundle: &Bundle, written: Option<&Pa
     match written {
         None => format!("checked: {content}"),
         Some(file) if report.has_errors() => format!(
-            "{}: {content}\nthe bundle was written with every skill that can be served",
+            "{}: {content}\nthe bundle was written without the skills that have errors",
             file.display()
         ),
         Some(file) => format!("{}: {content}", file.display()),
     }
 }
 
-fn record(set: &SkillSet, report: &Report, bundle: &Bundle, written: Option<&Path>) -> Value {
-    json!({
-        "findings": report.to_json(),
-        "errors": report.count(Severity::Error),
-        "warnings": report.count(Severity::Warning),
-        "skills": set.skills.len(),
-        "files": files(set),
-        "bytes": bundle.byte_len(),
-        "address": format!("sha256:{}", bundle.content_hex()),
-        "output": written,
-    })
+fn body<'a>(
+    set: &SkillSet,
+    report: &Report,
+    bundle: &Bundle,
+    output: Option<&'a Path>,
+) -> json::Compilation<'a> {
+    json::Compilation {
+        findings: report.to_json(),
+        error_count: report.count(Severity::Error),
+        warning_count: report.count(Severity::Warning),
+        skill_count: set.skills.len(),
+        file_count: files(set),
+        bytes: bundle.byte_len(),
+        address: json::address(bundle),
+        output,
+    }
 }
 
 fn files(set: &SkillSet) -> u64 {

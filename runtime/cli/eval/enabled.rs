@@ -1,79 +1,78 @@
-//! `skillbundle eval` with the compiler at hand.
+//! Runs `skillbundle eval`.
 
 use anyhow::Result;
-use serde_json::{Value, json};
 use skillbundle_compiler::{Evaluation, Failure, Severity, Tally};
 
 use super::Args;
 use crate::Exit;
-use crate::cli::output::{Look, Output, complain, note};
+use crate::cli::display::counted;
+use crate::cli::json::{self, Envelope};
+use crate::cli::output::{self, Output, Style, info};
 use crate::cli::table::Table;
-use crate::cli::text::counted;
 use crate::{directories, sources};
 
-/// What to do where there is nothing to replay.
-const NOTHING: &str = "no requests to replay: write `[{\"request\": \"…\", \"expect\": \"path/of/skill\"}]` \
-    into a file `routing.json` there; `skillbundle eval --help` shows the other forms";
+/// What to do if there are no requests.
+const NO_REQUESTS: &str = "no requests to replay; write `[{\"request\": \"…\", \"expect\": \"path/of/skill\"}]` \
+    to a file `routing.json` there (`skillbundle help eval` shows other forms)";
 
-/// Replays every request, says what it showed, and holds it against the bounds.
+/// Replays every request, prints the outcome, and checks the bounds.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let places = sources::places(&args.dir);
-    let evaluation = directories::evaluate(&places)?;
+    let roots = args.sources.roots("eval")?;
+    let evaluation = directories::evaluate(&roots)?;
     let unmet = unmet(args, &evaluation.totals);
     let mut out = Output::new();
     if args.json {
-        out.json(&record(&evaluation, &unmet))?;
+        out.json(&Envelope::new("eval", body(&evaluation, &unmet)))?;
     } else {
         show(&mut out, &evaluation, args.verbose)?;
     }
     out.finish()?;
     if !args.json {
         let report = evaluation.report.clone().at_least(Severity::Warning);
-        let findings = report.render_human(Look::stderr().color);
+        let findings = report.render_human(Style::stderr().color);
         if !findings.is_empty() {
-            note(&findings);
+            info(&findings);
         }
         if evaluation.totals == Tally::default() && !evaluation.report.has_errors() {
-            note(&format!("{}: {NOTHING}", sources::names(&places)));
+            info(&format!("{}: {NO_REQUESTS}", sources::names(&roots)));
         }
         for unmet in &unmet {
-            complain(unmet);
+            output::error(unmet, None);
         }
     }
     if unmet.is_empty() && !evaluation.report.has_errors() {
-        Ok(Exit::Fine)
+        Ok(Exit::Success)
     } else {
-        Ok(Exit::Findings)
+        Ok(Exit::ProblemsFound)
     }
 }
 
-/// The bounds that are not met, in words. Where nothing was asked none is met.
+/// The bounds that are not met. Without requests, none is.
 fn unmet(args: &Args, totals: &Tally) -> Vec<String> {
     let mut unmet = Vec::new();
     if let Some(least) = args.min_hits {
         match totals.hit_rate() {
             Some(rate) if rate >= least => {}
             Some(rate) => unmet.push(format!(
-                "{} of the requests hit their skill, --min-hits wants {}",
+                "{} of the requests find their skill; --min-hits requires {}",
                 percent(rate),
                 percent(least)
             )),
-            None => unmet.push(
-                "no request says which skill it should find, --min-hits wants some".to_owned(),
-            ),
+            None => unmet
+                .push("no request expects a skill; --min-hits requires some that do".to_owned()),
         }
     }
     if let Some(most) = args.max_false {
         match totals.false_rate() {
             Some(rate) if rate <= most => {}
             Some(rate) => unmet.push(format!(
-                "{} of the requests trigger a skill that they should not, --max-false allows {}",
+                "{} of the negative requests trigger a skill; --max-false allows {}",
                 percent(rate),
                 percent(most)
             )),
-            None => unmet.push(
-                "no request says which skill it should not find, --max-false wants some".to_owned(),
-            ),
+            None => {
+                unmet.push("no request is negative; --max-false requires some that are".to_owned())
+            }
         }
     }
     unmet
@@ -124,7 +123,7 @@ fn show(out: &mut Output, evaluation: &Evaluation, verbose: bool) -> Result<()> 
                 &it.request,
             ]);
         }
-        section(out, "Requests that did not end as they should", &failures)?;
+        section(out, "Requests with a wrong outcome", &failures)?;
     }
 
     let mut thin = Table::new(&["SKILL", ">TERMS"]);
@@ -138,7 +137,7 @@ fn show(out: &mut Output, evaluation: &Evaluation, verbose: bool) -> Result<()> 
     )
 }
 
-/// A table below its heading, or nothing.
+/// A table below its heading, unless it is empty.
 fn section(out: &mut Output, title: &str, table: &Table) -> Result<()> {
     if !table.is_empty() {
         out.heading(title)?;
@@ -170,7 +169,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// `-` where there is none.
+/// `-` if there are none.
 fn paths(paths: &[String]) -> String {
     match paths {
         [] => "-".to_owned(),
@@ -185,54 +184,39 @@ fn place(failure: &Failure) -> String {
     }
 }
 
-fn record(evaluation: &Evaluation, unmet: &[String]) -> Value {
-    let skills = evaluation.skills.iter().map(|(path, tally)| {
-        let mut record = json!({ "path": path });
-        merge(&mut record, counts(tally));
-        record
+fn body<'a>(evaluation: &'a Evaluation, unmet: &'a [String]) -> json::Evaluation<'a> {
+    let tallies = evaluation.skills.iter();
+    let tallies = tallies.map(|(path, tally)| json::SkillTally {
+        path,
+        tally: tally.into(),
     });
-    let confusions = evaluation.confusions.iter().map(|it| {
-        json!({"expected": it.expected, "won": it.won, "count": it.count, "example": it.example})
+    let confusions = evaluation.confusions.iter().map(|it| json::Confusion {
+        path: &it.expected,
+        won: &it.won,
+        count: it.count,
+        example: &it.example,
     });
-    let failures = evaluation.failures.iter().map(|it| {
-        json!({
-            "request": it.request,
-            "outcome": it.outcome.as_str(),
-            "expected": it.expected,
-            "answered": it.answered,
-            "file": it.file,
-            "line": it.line,
-        })
+    let failures = evaluation.failures.iter().map(|it| json::FailedRequest {
+        request: &it.request,
+        outcome: it.outcome.as_str(),
+        expected: &it.expected,
+        answered: &it.answered,
+        file: &it.file,
+        line: it.line,
     });
     let thin = evaluation.thin.iter();
-    let thin = thin.map(|(path, terms)| json!({"path": path, "terms": terms}));
-    json!({
-        "totals": counts(&evaluation.totals),
-        "skills": skills.collect::<Value>(),
-        "confusions": confusions.collect::<Value>(),
-        "failures": failures.collect::<Value>(),
-        "thin": thin.collect::<Value>(),
-        "files": evaluation.files,
-        "findings": evaluation.report.to_json(),
-        "unmet": unmet,
-    })
-}
-
-fn counts(tally: &Tally) -> Value {
-    json!({
-        "positives": tally.positives,
-        "hits": tally.hits,
-        "offered": tally.offered,
-        "misses": tally.misses,
-        "hit_rate": tally.hit_rate(),
-        "negatives": tally.negatives,
-        "false_triggers": tally.false_triggers,
-        "false_rate": tally.false_rate(),
-    })
-}
-
-fn merge(into: &mut Value, from: Value) {
-    if let (Value::Object(into), Value::Object(from)) = (into, from) {
-        into.extend(from);
+    let thin = thin.map(|(path, terms)| json::Thin {
+        path,
+        term_count: *terms,
+    });
+    json::Evaluation {
+        totals: (&evaluation.totals).into(),
+        tallies: tallies.collect(),
+        confusions: confusions.collect(),
+        failures: failures.collect(),
+        thin: thin.collect(),
+        request_files: &evaluation.files,
+        findings: evaluation.report.to_json(),
+        unmet,
     }
 }

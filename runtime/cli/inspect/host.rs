@@ -1,27 +1,28 @@
 //! `skillbundle inspect --host`: prints what one host will see.
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use skillbundle_format::hosts::{Effect, Host, HostLimit, Limit, Source};
 use skillbundle_server::Preview;
 
-use super::hosts::{Fact, Fate, Host, Source};
-use super::seen::{Listing, Seen, Text, Tool, tokens};
-use super::{counted, field, grouped};
+use super::field;
+use super::host_view::{HostView, Listing, Text, Tool, tokens};
 use crate::Exit;
-use crate::cli::offering::Offering;
+use crate::cli::display::{counted, grouped, one_line};
+use crate::cli::json::{self, Envelope, TextSize};
 use crate::cli::output::Output;
 use crate::cli::table::Table;
+use crate::cli::tool_args::ToolArgs;
 use crate::sources::{Opened, Sources};
 
-/// Skills that come too late and are named to a person; JSON names all.
-const NAMED: usize = 10;
+/// Dropped skills that are named on a terminal; JSON names all.
+const MAX_NAMED: usize = 10;
 
-/// What is known about the host, the server and what passes between them.
+/// The host, and what it sees of the server.
 struct Report<'a> {
     host: &'static Host,
     server: &'a str,
     preview: Preview,
-    seen: Seen,
+    view: HostView,
 }
 
 /// Prints what this host sees of these skills.
@@ -29,34 +30,35 @@ pub(crate) fn show(
     out: &mut Output,
     host: &'static Host,
     server: &str,
-    offering: Offering,
+    tool_args: ToolArgs,
     (sources, opened): (&Sources, &Opened),
     as_json: bool,
 ) -> Result<Exit> {
-    let preview = Preview::new(&opened.bundle, &*sources.source()?, &offering.options())?;
-    let seen = Seen::new(host, server, &preview, &opened.bundle.catalog()?)?;
+    let source = sources.select()?.source()?;
+    let preview = Preview::new(&opened.bundle, &*source, &tool_args.options())?;
+    let view = HostView::new(host, server, &preview, &opened.bundle.catalog()?)?;
     let report = Report {
         host,
         server,
         preview,
-        seen,
+        view,
     };
     if as_json {
-        out.json(&report.record())?;
+        out.json(&Envelope::new("inspect", report.json()))?;
     } else {
         report.print(out)?;
     }
-    Ok(if report.seen.has_losses() {
-        Exit::Findings
+    Ok(if report.view.has_losses() {
+        Exit::ProblemsFound
     } else {
-        Exit::Fine
+        Exit::Success
     })
 }
 
 impl Report<'_> {
     fn print(&self, out: &mut Output) -> Result<()> {
-        let (host, seen) = (self.host, &self.seen);
-        let bytes = seen.instructions.kept.len();
+        let (host, view) = (self.host, &self.view);
+        let bytes = view.instructions.kept.len();
         for (key, value) in [
             ("host", format!("{} ({})", host.title, host.id)),
             ("server", self.server.to_owned()),
@@ -66,14 +68,14 @@ impl Report<'_> {
             ),
             (
                 "instructions",
-                format!("{}, {}", cost(bytes), kept(&seen.instructions)),
+                format!("{}, {}", cost(bytes), kept(&view.instructions)),
             ),
             (
                 "all",
                 format!(
                     "{} with {}",
-                    cost(seen.bytes()),
-                    counted(seen.usable().count() as u64, "tool")
+                    cost(view.bytes()),
+                    counted(view.usable().count() as u64, "tool")
                 ),
             ),
             ("note", host.note.to_owned()),
@@ -83,14 +85,14 @@ impl Report<'_> {
             }
         }
         self.print_tools(out)?;
-        if let Some(skills) = &seen.skills {
+        if let Some(skills) = &view.skills {
             print_listing(out, skills)?;
         }
         out.heading("Limits")?;
         let mut limits = Table::new(&["WHAT", "LIMIT", "SOURCE"]);
-        for fact in host.facts {
-            let (what, limit) = fact.bound.describe();
-            limits.row([what, &limit, &source(fact.source)]);
+        for limit in host.limits {
+            let (what, figure) = describe(limit.limit);
+            limits.row([what, &figure, &source(limit.source)]);
         }
         Ok(out.page(&limits)?)
     }
@@ -98,7 +100,7 @@ impl Report<'_> {
     fn print_tools(&self, out: &mut Output) -> Result<()> {
         out.heading("Tools, in this order")?;
         let mut tools = Table::new(&["TOOL", ">BYTES", ">TOKENS", "SEEN"]);
-        for tool in &self.seen.tools {
+        for tool in &self.view.tools {
             let (bytes, tokens) = (
                 grouped(tool.bytes as u64),
                 grouped(tokens(tool.bytes) as u64),
@@ -111,41 +113,32 @@ impl Report<'_> {
         Ok(out.page(&tools)?)
     }
 
-    fn record(&self) -> Value {
-        let seen = &self.seen;
-        let tools: Vec<Value> = seen.tools.iter().map(tool_record).collect();
-        let idle: Vec<Value> = self
-            .preview
-            .unused
-            .iter()
-            .map(|(name, why)| json!({ "name": name, "why": why }))
-            .collect();
-        let limits: Vec<Value> = self.host.facts.iter().map(limit_record).collect();
-        let skills = seen.skills.as_ref().map(|skills| {
-            json!({
-                "bytes": skills.bytes,
-                "kept": skills.kept,
-                "dropped": skills.dropped,
-                "unpublished": skills.unpublished,
-            })
-        });
-        let form = self.host.form_source;
-        json!({
-            "host": self.host.id,
-            "title": self.host.title,
-            "server": self.server,
-            "name_form": self.host.form,
-            "name_form_source": form.place,
-            "name_form_second_hand": form.second_hand,
-            "note": self.host.note,
-            "bytes": seen.bytes(),
-            "estimated_tokens": tokens(seen.bytes()),
-            "instructions": text_record(&seen.instructions),
-            "tools": tools,
-            "not_offered": idle,
-            "skills": skills,
-            "limits": limits,
-        })
+    fn json(&self) -> json::HostView<'_> {
+        let (host, view) = (self.host, &self.view);
+        let not_offered = self.preview.unused.iter();
+        json::HostView {
+            host: host.id,
+            title: host.title,
+            server: self.server,
+            name_form: host.form,
+            name_form_source: host.form_source.place,
+            name_form_second_hand: host.form_source.second_hand,
+            note: host.note,
+            bytes: view.bytes(),
+            estimated_tokens: tokens(view.bytes()),
+            instructions_size: text_size(&view.instructions),
+            tools: view.tools.iter().map(json_tool).collect(),
+            not_offered: not_offered
+                .map(|(name, reason)| json::NotOffered { name, reason })
+                .collect(),
+            listing: view.skills.as_ref().map(|skills| json::Listing {
+                bytes: skills.bytes,
+                kept: &skills.kept,
+                dropped: &skills.dropped,
+                unpublished: &skills.unpublished,
+            }),
+            limits: host.limits.iter().map(json_limit).collect(),
+        }
     }
 }
 
@@ -159,7 +152,7 @@ fn print_listing(out: &mut Output, skills: &Listing) -> Result<()> {
         ("tools only", &skills.unpublished),
     ] {
         if !paths.is_empty() {
-            out.line(&field(key, &crate::cli::text::one_line(&some_of(paths))))?;
+            out.line(&field(key, &one_line(&some_of(paths))))?;
         }
     }
     Ok(())
@@ -167,8 +160,8 @@ fn print_listing(out: &mut Output, skills: &Listing) -> Result<()> {
 
 /// The first of them, and how many more there are.
 fn some_of(paths: &[String]) -> String {
-    let named = paths[..paths.len().min(NAMED)].join(", ");
-    match paths.len().saturating_sub(NAMED) {
+    let named = paths[..paths.len().min(MAX_NAMED)].join(", ");
+    match paths.len().saturating_sub(MAX_NAMED) {
         0 => named,
         more => format!("{named}, and {more} more"),
     }
@@ -185,33 +178,33 @@ fn cost(bytes: usize) -> String {
 fn kept(text: &Text) -> String {
     if text.is_cut() {
         format!(
-            "cut at {} of {} characters",
+            "cut to {} of {} characters",
             grouped(text.kept_chars() as u64),
             grouped(text.sent as u64)
         )
     } else {
-        "whole".to_owned()
+        "complete".to_owned()
     }
 }
 
-/// What becomes of a tool, in words.
+/// What happens to a tool, in words.
 fn outcome(tool: &Tool) -> String {
-    let mut said: Vec<String> = tool
-        .fate
+    let mut effects: Vec<String> = tool
+        .effect
         .iter()
-        .map(|fate| fate.as_str().to_owned())
+        .map(|effect| effect.as_str().to_owned())
         .collect();
     if tool.description.is_cut() {
-        said.push(format!("description {}", kept(&tool.description)));
+        effects.push(format!("description {}", kept(&tool.description)));
         let (sent, left) = tool.names;
         if left < sent {
-            said.push(format!("{left} of {sent} skills named"));
+            effects.push(format!("{left} of {sent} skills named"));
         }
     }
-    if said.is_empty() {
-        said.push("whole".to_owned());
+    if effects.is_empty() {
+        effects.push("complete".to_owned());
     }
-    said.join(", ")
+    effects.join(", ")
 }
 
 fn source(source: Source) -> String {
@@ -223,35 +216,56 @@ fn source(source: Source) -> String {
     format!("{}{mark}", source.place)
 }
 
-fn text_record(text: &Text) -> Value {
-    json!({
-        "characters": text.sent,
-        "kept_characters": text.kept_chars(),
-        "bytes": text.kept.len(),
-        "estimated_tokens": tokens(text.kept.len()),
-    })
+/// A limit in words: what it is about, and its figure.
+fn describe(limit: Limit) -> (&'static str, String) {
+    let count = |number: usize, unit: &str| format!("{} {unit}", grouped(number as u64));
+    let name = |most: usize, effect: Effect| {
+        let characters = count(most, "characters");
+        format!("{characters}, otherwise {}", effect.as_str())
+    };
+    match limit {
+        Limit::Description(most) => ("description", count(most, "characters")),
+        Limit::Instructions(most) => ("instructions", count(most, "characters")),
+        Limit::NameCharacters(more, effect) => (
+            "characters of a name",
+            format!("A-Z a-z 0-9 {more}, otherwise {}", effect.as_str()),
+        ),
+        Limit::Name(most, effect) => ("name as formed", name(most, effect)),
+        Limit::Joint(most, effect) => ("server and tool name", name(most, effect)),
+        Limit::Skills(most) => ("skills", count(most, "per server")),
+        Limit::Listing(most) => ("listing of skills", count(most, "bytes")),
+    }
 }
 
-fn tool_record(tool: &Tool) -> Value {
-    json!({
-        "name": tool.name,
-        "seen_as": tool.formed,
-        "bytes": tool.bytes,
-        "estimated_tokens": tokens(tool.bytes),
-        "description": text_record(&tool.description),
-        "skills_named": tool.names.0,
-        "skills_kept": tool.names.1,
-        "lost": tool.is_lost(),
-        "fate": tool.fate.map(Fate::as_str),
-    })
+fn text_size(text: &Text) -> TextSize {
+    TextSize {
+        characters: text.sent,
+        kept_characters: text.kept_chars(),
+        bytes: text.kept.len(),
+        estimated_tokens: tokens(text.kept.len()),
+    }
 }
 
-fn limit_record(fact: &Fact) -> Value {
-    let (what, limit) = fact.bound.describe();
-    json!({
-        "what": what,
-        "limit": limit,
-        "source": fact.source.place,
-        "second_hand": fact.source.second_hand,
-    })
+fn json_tool(tool: &Tool) -> json::Tool<'_> {
+    json::Tool {
+        name: &tool.name,
+        seen_as: &tool.formed,
+        bytes: tool.bytes,
+        estimated_tokens: tokens(tool.bytes),
+        description_size: text_size(&tool.description),
+        skills_named: tool.names.0,
+        skills_kept: tool.names.1,
+        lost: tool.is_lost(),
+        effect: tool.effect.map(Effect::as_str),
+    }
+}
+
+fn json_limit(limit: &HostLimit) -> json::Limit {
+    let (what, figure) = describe(limit.limit);
+    json::Limit {
+        what,
+        limit: figure,
+        source: limit.source.place,
+        second_hand: limit.source.second_hand,
+    }
 }

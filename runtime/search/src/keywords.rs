@@ -90,8 +90,16 @@ impl<'a> KeywordIndex<'a> {
     pub fn open(columns: [&'a [u8]; COLUMNS]) -> Result<Self, Error> {
         let [numbers @ .., text] = columns;
         let read = |column| Numbers::read(column, "the keyword index contradicts itself");
-        let [totals, posting_ends, postings, text_ends, parents, group_ends, slots, suffixes] =
-            numbers.map(read);
+        let [
+            totals,
+            posting_ends,
+            postings,
+            text_ends,
+            parents,
+            group_ends,
+            slots,
+            suffixes,
+        ] = numbers.map(read);
         let opened = Self {
             declarations: Declarations {
                 totals: totals?,
@@ -105,8 +113,8 @@ impl<'a> KeywordIndex<'a> {
             suffixes: suffixes?,
             text,
         };
-        let fits = opened.text_ends.len() > opened.parents.len()
-            && opened.slots.len().is_power_of_two();
+        let fits =
+            opened.text_ends.len() > opened.parents.len() && opened.slots.len().is_power_of_two();
         if fits { Ok(opened) } else { Err(DAMAGED) }
     }
 

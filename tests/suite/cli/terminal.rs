@@ -106,7 +106,7 @@ match: docs/pdf, by bm25f/1: confidence 4.54, needs 1.24; lead 79%, needs 12%
 {long}   18.59  docs/pdf
                     5.17  pdf       name, description, body
                     5.43  form      name, description
-                    1.04  pdf form  neighbours
+                    1.04  pdf form  adjacent
                     6.94  the name  100% of it
 
 {short}    3.92  git
@@ -197,7 +197,7 @@ fn a_search_tells_below_the_hits_which_of_how_many_they_are() {
         (&["-n", "2", "--offset", "2"], Some("hit 3 of 3")),
         (
             &["--offset", "3"],
-            Some("none from --offset 3 on; there are 3"),
+            Some("no hit after --offset 3; there are 3"),
         ),
         (&[], None),
     ] {
@@ -225,7 +225,7 @@ fn a_terminal_obeys_nothing_that_a_skill_says() {
         &["search", "red"],
         &["route", "red"],
         &["inspect"],
-        &["inspect", "red"],
+        &["inspect", "--skill", "red"],
     ];
     for arguments in asked {
         let mut command = project.command();
@@ -265,13 +265,13 @@ fn a_binary_file_is_not_poured_onto_a_terminal() {
     );
     assert_same(
         "an image",
-        "error: `logo.png` is image/png, 10 bytes; send it into a file with `> logo.png`\n",
+        "error: `logo.png` is image/png, 10 bytes, which no terminal can show\nhelp: redirect it into a file: `> logo.png`\n",
         &said,
     );
 }
 
 #[test]
-fn who_starts_the_server_by_hand_is_told_what_it_is_and_what_to_do() {
+fn a_server_started_by_hand_explains_itself() {
     let project = office();
     let said = on_terminal(
         project.command().args(["serve", "--bundle", "team.skb"]),
@@ -281,7 +281,7 @@ fn who_starts_the_server_by_hand_is_told_what_it_is_and_what_to_do() {
     let expected = format!(
         "\
 skillbundle {version} serves 2 skills (folder) from {file}
-It speaks the Model Context Protocol on stdin and stdout: an agent host starts it, Ctrl-D ends it.
+It speaks the Model Context Protocol on stdin and stdout; an agent host starts it. Ctrl-D ends it.
 Try in another terminal:
   skillbundle list --bundle {file}
   claude mcp add skills -- skillbundle serve --bundle {file}

@@ -38,7 +38,8 @@ pub(crate) fn check(project: &Project, name: &str, mask: impl Fn(&str) -> String
 }
 
 fn run(project: &Project, command: &str) -> String {
-    let mut words = command.split(' ');
+    let words = words_of(command);
+    let mut words = words.iter().map(String::as_str);
     assert_eq!(
         words.next(),
         Some("skillbundle"),
@@ -65,6 +66,20 @@ fn run(project: &Project, command: &str) -> String {
         );
     }
     said
+}
+
+/// The words of a command line; those in double quotes are one.
+fn words_of(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for character in line.chars() {
+        match character {
+            '"' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            other => words.last_mut().expect("there is a word").push(other),
+        }
+    }
+    words
 }
 
 /// Puts `<sha256>` in place of every run of 64 hexadecimal digits, and blanks

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use skillbundle_format::{
-    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, Settings, SkillEntry,
-    SkillSet,
+    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, Settings, SkillEntry, SkillSet,
 };
 
 /// Text of any script, with line ends, tabs and combining marks; never NUL.

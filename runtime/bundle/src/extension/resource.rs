@@ -54,7 +54,9 @@ impl<'a> Published<'a> {
         let file = last_name(uri);
         let is_entry = self.row(owner)?.resource.to_native() as usize == at;
         let index = self.catalog.index;
-        let blob = self.catalog.row(&index.blobs, row.blob.to_native() as usize)?;
+        let blob = self
+            .catalog
+            .row(&index.blobs, row.blob.to_native() as usize)?;
         Ok(Resource {
             uri,
             mime: if file == SKILL_MD {

@@ -19,8 +19,8 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::lower_char;
 use super::combining_marks::is_mark;
+use super::lower_char;
 use super::stem::stem;
 use super::stop_words::is_term_stop_word;
 use super::tokens::{is_apostrophe, without_elisions};

@@ -4,8 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use super::lower;
 use super::combining_marks::is_mark;
+use super::lower;
 use super::stop_words::{AFTER_APOSTROPHE, BEFORE_APOSTROPHE, POSSESSIVE, STOP_WORDS};
 
 /// Cuts a request into tokens: lower-cased, without punctuation, without stop

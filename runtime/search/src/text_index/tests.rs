@@ -42,7 +42,11 @@ fn search(texts: &[Texts], query: &str) -> Vec<u32> {
     search_in(&built(texts), texts.len(), query).expect("just built")
 }
 
-fn search_in(columns: &[Vec<u8>; COLUMNS], documents: usize, query: &str) -> Result<Vec<u32>, Error> {
+fn search_in(
+    columns: &[Vec<u8>; COLUMNS],
+    documents: usize,
+    query: &str,
+) -> Result<Vec<u32>, Error> {
     let words = query_words(query);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let documents = u32::try_from(documents).expect("few");

@@ -1,22 +1,21 @@
-//! What a host makes of what the server tells it: names as it forms them,
-//! what it cuts, what it leaves out, and what the rest costs a model.
+//! What a host sees of a server: the names it forms, the texts it cuts, the
+//! tools and skills it drops, and the size of what is left.
 
 use anyhow::Result;
 use serde_json::Value;
 use skillbundle_format::Catalog;
+use skillbundle_format::hosts::{Effect, Host, Limit};
 use skillbundle_server::Preview;
 
-use super::hosts::{Bound, Fate, Host};
-
-/// Bytes of text or JSON that make a token. Tokenizers differ, and by
-/// language too: for English and JSON the true figure lies between 3 and 5.
-const BYTES_OF_TOKEN: usize = 4;
+/// Bytes per token. It depends on the tokenizer and the language; for English
+/// and JSON it is between 3 and 5.
+const BYTES_PER_TOKEN: usize = 4;
 
 /// What a host sees.
-pub(crate) struct Seen {
+pub(crate) struct HostView {
     pub(crate) instructions: Text,
     pub(crate) tools: Vec<Tool>,
-    /// Nothing where the host does not list skills itself.
+    /// `None` if the host does not list skills itself.
     pub(crate) skills: Option<Listing>,
 }
 
@@ -38,9 +37,9 @@ pub(crate) struct Tool {
     /// Bytes of formed name, kept description and schema of the arguments:
     /// what models are shown. Output schemas, titles and annotations are not.
     pub(crate) bytes: usize,
-    /// Why it does not arrive as it is.
-    pub(crate) fate: Option<Fate>,
-    /// Skills named in the description as it is sent, and as it is kept.
+    /// What a limit does to it.
+    pub(crate) effect: Option<Effect>,
+    /// Skills named in the description as sent, and as kept.
     pub(crate) names: (usize, usize),
 }
 
@@ -51,26 +50,29 @@ pub(crate) struct Listing {
     pub(crate) bytes: usize,
     /// Paths, in the order of the listing, that are kept.
     pub(crate) kept: Vec<String>,
-    /// Paths that come too late.
+    /// Paths beyond the limits.
     pub(crate) dropped: Vec<String>,
-    /// Paths that the extension cannot serve; tools do.
+    /// Paths that only tools can serve, not the skills extension.
     pub(crate) unpublished: Vec<String>,
 }
 
-impl Seen {
+impl HostView {
     pub(crate) fn new(
         host: &Host,
         server: &str,
         preview: &Preview,
         catalog: &Catalog<'_>,
     ) -> Result<Self> {
-        let tools = preview.tools.iter().map(|tool| seen(host, server, tool));
+        let tools = preview
+            .tools
+            .iter()
+            .map(|tool| tool_view(host, server, tool));
         let mut tools: Vec<Tool> = tools.collect();
-        let mut fates = tools.iter().filter_map(|tool| tool.fate);
-        // One bad name costs every tool.
-        if let Some(fate) = fates.find(|fate| fate.is_loss_of_all()) {
+        let mut effects = tools.iter().filter_map(|tool| tool.effect);
+        // With these hosts one bad name disables every tool.
+        if let Some(effect) = effects.find(|effect| effect.is_loss_of_all()) {
             for tool in &mut tools {
-                tool.fate = Some(fate);
+                tool.effect = Some(effect);
             }
         }
         Ok(Self {
@@ -85,18 +87,18 @@ impl Seen {
         self.instructions.kept.len() + self.usable().map(|tool| tool.bytes).sum::<usize>()
     }
 
-    /// The tools that arrive.
+    /// The tools that can be used.
     pub(crate) fn usable(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter().filter(|tool| !tool.is_lost())
     }
 
     /// Whether something cannot be used at all.
     pub(crate) fn has_losses(&self) -> bool {
-        let late = self
+        let has_dropped = self
             .skills
             .as_ref()
             .is_some_and(|skills| !skills.dropped.is_empty());
-        late || self.tools.iter().any(Tool::is_lost)
+        has_dropped || self.tools.iter().any(Tool::is_lost)
     }
 }
 
@@ -119,19 +121,19 @@ impl Text {
 
 impl Tool {
     pub(crate) fn is_lost(&self) -> bool {
-        self.fate.is_some_and(Fate::is_loss)
+        self.effect.is_some_and(Effect::is_loss)
     }
 }
 
-/// About how many tokens so many bytes are.
+/// Estimates the number of tokens.
 pub(crate) fn tokens(bytes: usize) -> usize {
-    bytes.div_ceil(BYTES_OF_TOKEN)
+    bytes.div_ceil(BYTES_PER_TOKEN)
 }
 
-fn seen(host: &Host, server: &str, tool: &Value) -> Tool {
+fn tool_view(host: &Host, server: &str, tool: &Value) -> Tool {
     let text = |field: &str| tool[field].as_str().unwrap_or_default();
     let (name, sent) = (text("name"), text("description"));
-    let (formed, fate) = formed(host, server, name);
+    let (formed, effect) = formed(host, server, name);
     let description = Text::new(sent, description_limit(host));
     let names = |text: &str| text.matches("<name>").count();
     Tool {
@@ -140,74 +142,74 @@ fn seen(host: &Host, server: &str, tool: &Value) -> Tool {
         names: (names(sent), names(&description.kept)),
         formed,
         description,
-        fate,
+        effect,
     }
 }
 
-/// The name that the host makes, and the worst that becomes of the tool.
-fn formed(host: &Host, server: &str, tool: &str) -> (String, Option<Fate>) {
-    let (mut server, mut tool, mut fate) = (server.to_owned(), tool.to_owned(), None);
+/// The name that the host forms, and the most severe effect on the tool.
+fn formed(host: &Host, server: &str, tool: &str) -> (String, Option<Effect>) {
+    let (mut server, mut tool, mut effect) = (server.to_owned(), tool.to_owned(), None);
     let length = server.chars().count() + tool.chars().count();
     let join = |server: &str, tool: &str| {
         host.form
             .replace("{server}", server)
             .replace("{tool}", tool)
     };
-    for fact in host.facts {
-        match fact.bound {
-            Bound::Letters(more, then) => {
+    for limit in host.limits {
+        match limit.limit {
+            Limit::NameCharacters(more, then) => {
                 let other = |c: char| !c.is_ascii_alphanumeric() && (c == ' ' || !more.contains(c));
                 if tool.contains(other) {
-                    fate = Some(then);
+                    effect = Some(then);
                 }
-                if then == Fate::Replaced {
+                if then == Effect::Replaced {
                     (server, tool) = (server.replace(other, "_"), tool.replace(other, "_"));
                 }
             }
-            Bound::Name(most, then) if join(&server, &tool).chars().count() > most => {
-                fate = Some(then);
+            Limit::Name(most, then) if join(&server, &tool).chars().count() > most => {
+                effect = Some(then);
             }
-            Bound::Joint(most, then) if length > most => fate = Some(then),
+            Limit::Joint(most, then) if length > most => effect = Some(then),
             _ => {}
         }
-        if fate.is_some_and(Fate::is_loss) {
+        if effect.is_some_and(Effect::is_loss) {
             break;
         }
     }
-    (join(&server, &tool), fate)
+    (join(&server, &tool), effect)
 }
 
 fn description_limit(host: &Host) -> usize {
-    limit(host, |bound| match bound {
-        Bound::Description(most) => Some(most),
+    limit(host, |limit| match limit {
+        Limit::Description(most) => Some(most),
         _ => None,
     })
 }
 
 fn instructions_limit(host: &Host) -> usize {
-    limit(host, |bound| match bound {
-        Bound::Instructions(most) => Some(most),
+    limit(host, |limit| match limit {
+        Limit::Instructions(most) => Some(most),
         _ => None,
     })
 }
 
-/// The figure of one kind of bound; no bound is none.
-fn limit(host: &Host, kind: impl Fn(Bound) -> Option<usize>) -> usize {
-    let facts = host.facts.iter();
-    facts
-        .filter_map(|fact| kind(fact.bound))
+/// The figure of one kind of limit, or `usize::MAX`.
+fn limit(host: &Host, kind: impl Fn(Limit) -> Option<usize>) -> usize {
+    let limits = host.limits.iter();
+    limits
+        .filter_map(|limit| kind(limit.limit))
         .min()
         .unwrap_or(usize::MAX)
 }
 
 /// The listing of a host that asks for skills beside tools.
 fn listing(host: &Host, catalog: &Catalog<'_>) -> Result<Option<Listing>> {
-    let most_skills = limit(host, |bound| match bound {
-        Bound::Skills(most) => Some(most),
+    let most_skills = limit(host, |limit| match limit {
+        Limit::Skills(most) => Some(most),
         _ => None,
     });
-    let most_bytes = limit(host, |bound| match bound {
-        Bound::Listing(most) => Some(most),
+    let most_bytes = limit(host, |limit| match limit {
+        Limit::Listing(most) => Some(most),
         _ => None,
     });
     if most_skills == usize::MAX && most_bytes == usize::MAX {
@@ -218,7 +220,7 @@ fn listing(host: &Host, catalog: &Catalog<'_>) -> Result<Option<Listing>> {
     for skill in published.skills() {
         let skill = skill?;
         let entry = published.entry(skill.uri)?.unwrap_or_default();
-        // Between two entries stands a comma.
+        // A comma separates two entries.
         listing.bytes += entry.len() + usize::from(listing.bytes > 0);
         let path = skill.skill.path.to_owned();
         if listing.kept.len() < most_skills && listing.bytes <= most_bytes {
@@ -239,10 +241,10 @@ fn listing(host: &Host, catalog: &Catalog<'_>) -> Result<Option<Listing>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::inspect::hosts::find;
+    use skillbundle_format::hosts::find;
 
     #[test]
-    fn names_are_formed_as_each_host_does_and_meet_its_bounds() {
+    fn names_are_formed_and_limited_as_each_host_does() {
         let long = "x".repeat(80);
         for (host, server, tool, expected, fate) in [
             ("claude", "skills", "skill", "mcp__skills__skill", None),
@@ -251,47 +253,47 @@ mod tests {
                 "my skills",
                 "skills.list",
                 "mcp__my_skills__skills_list",
-                Some(Fate::Replaced),
+                Some(Effect::Replaced),
             ),
             (
                 "claude-desktop",
                 "skills",
                 "skills.list",
                 "skills.list",
-                Some(Fate::ServerRefused),
+                Some(Effect::ServerRefused),
             ),
             (
                 "claude-desktop",
                 "skills",
                 &long,
                 &long,
-                Some(Fate::ServerRefused),
+                Some(Effect::ServerRefused),
             ),
             (
                 "codex",
                 "skills",
                 "skills.list",
                 "mcp__skills__skills.list",
-                Some(Fate::PromptsFail),
+                Some(Effect::PromptsFail),
             ),
             (
                 "cursor",
                 "skills",
                 "skills-list",
                 "skills-list",
-                Some(Fate::Dropped),
+                Some(Effect::Dropped),
             ),
             ("cursor", "skills", "skills_list", "skills_list", None),
-            ("cursor", &long, "skill", "skill", Some(Fate::Dropped)),
+            ("cursor", &long, "skill", "skill", Some(Effect::Dropped)),
             ("copilot", "skills", "skill", "skills-skill", None),
             ("gemini", "skills", "skills.list", "skills.list", None),
-            ("gemini", "skills", &long, &long, Some(Fate::Shortened)),
+            ("gemini", "skills", &long, &long, Some(Effect::Shortened)),
             (
                 "opencode",
                 "skills",
                 "skills.list",
                 "mcp__skills__skills_list",
-                Some(Fate::Replaced),
+                Some(Effect::Replaced),
             ),
         ] {
             let host = find(host).expect(host);

@@ -1,20 +1,20 @@
-//! Text from skills made fit for a terminal: control characters shown instead
-//! of obeyed, widths counted in columns, long cells cut. It prints nothing.
+//! Text and numbers as a terminal shows them: control characters escaped,
+//! widths counted in columns, long cells cut, digits grouped.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// One line for a table cell or a TSV field: white space runs become one
-/// space, everything a terminal would obey is written as an escape.
+/// One line for a table cell or a TSV field: runs of white space become one
+/// space, control characters become escapes.
 pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     escape(&words.join(" "), &[]).into_owned()
 }
 
-/// Whole text for a terminal: line breaks and tabs stay, other control
-/// characters are written as an escape.
+/// Text for a terminal: line breaks and tabs stay, other control characters
+/// become escapes.
 pub(crate) fn many_lines(text: &str) -> Cow<'_, str> {
     escape(text, &['\n', '\t'])
 }
@@ -24,7 +24,7 @@ pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// The text cut to `width` columns, with an ellipsis where it was longer.
+/// The text cut to `width` columns, with an ellipsis if it was longer.
 pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     if columns(text) <= width {
         return Cow::Borrowed(text);
@@ -42,7 +42,7 @@ pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept.trim_end().to_owned() + "…")
 }
 
-/// A number with its thousands apart: `12,345`.
+/// A number with grouped digits: `12,345`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -70,13 +70,13 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 fn escape<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
-    let obeyed = |c: char| is_obeyed(c) && !kept.contains(&c);
-    if !text.contains(obeyed) {
+    let control = |c: char| is_control(c) && !kept.contains(&c);
+    if !text.contains(control) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
     for character in text.chars() {
-        if obeyed(character) {
+        if control(character) {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
         } else {
             out.push(character);
@@ -85,10 +85,10 @@ fn escape<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// Whether a terminal acts on the character or hides it, rather than showing
-/// it: control characters, marks that reorder what stands around them, tags.
-/// The joiners U+200C and U+200D pass: words and emoji are written with them.
-fn is_obeyed(character: char) -> bool {
+/// Whether a terminal interprets or hides the character instead of showing it:
+/// control characters, bidirectional controls, tags. The joiners U+200C and
+/// U+200D pass, since words and emoji need them.
+fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown_as_an_escape() {
+    fn control_characters_become_escapes() {
         let cases = [
             ("plain", "plain"),
             ("two\n  lines\tand a tab", "two lines and a tab"),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn digits_are_grouped() {
         for (number, shown) in [
             (0, "0"),
             (999, "999"),

@@ -1,0 +1,258 @@
+//! What agent hosts do with a server's tools and skills: one table of names
+//! and limits, each with its source. Second-hand figures come from bug reports
+//! and were not read in the host's own code.
+
+/// An agent host.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Host {
+    /// Its identifier on the command line.
+    pub id: &'static str,
+    /// Its name in prose.
+    pub title: &'static str,
+    /// The name that it forms from `{server}` and `{tool}`.
+    pub form: &'static str,
+    /// The source of that form.
+    pub form_source: Source,
+    /// Its limits, in the order in which they apply to a name.
+    pub limits: &'static [HostLimit],
+    /// What else decides what a model sees; may be empty.
+    pub note: &'static str,
+}
+
+/// One limit of a host.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct HostLimit {
+    /// The limit.
+    pub limit: Limit,
+    /// Its source.
+    pub source: Source,
+}
+
+/// Where a figure comes from.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Source {
+    /// A program with its version, a file, or issues.
+    pub place: &'static str,
+    /// Whether it was reported, and not read in the host's own code.
+    pub second_hand: bool,
+}
+
+/// What a host limits.
+#[derive(Debug, Clone, Copy)]
+pub enum Limit {
+    /// Characters of a tool's description that are kept.
+    Description(usize),
+    /// Characters of the instructions that are kept.
+    Instructions(usize),
+    /// Characters allowed in a tool's own name besides ASCII letters and digits.
+    NameCharacters(&'static str, Effect),
+    /// Characters of the name that the host forms.
+    Name(usize, Effect),
+    /// Characters of the server's and the tool's name together.
+    Joint(usize, Effect),
+    /// Skills of one server, if the host lists skills itself.
+    Skills(usize),
+    /// Bytes of that listing.
+    Listing(usize),
+}
+
+/// What happens to a tool that exceeds a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// The characters become underscores.
+    Replaced,
+    /// The name is shortened.
+    Shortened,
+    /// The tool is left out.
+    Dropped,
+    /// No tool of the server can be used.
+    ServerRefused,
+    /// Every prompt fails.
+    PromptsFail,
+}
+
+impl Effect {
+    /// A phrase that follows "otherwise".
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Replaced => "underscores",
+            Self::Shortened => "shortened",
+            Self::Dropped => "the tool is dropped",
+            Self::ServerRefused => "the whole server is refused",
+            Self::PromptsFail => "every prompt fails",
+        }
+    }
+
+    /// Whether no tool of the server can be used.
+    pub const fn is_loss_of_all(self) -> bool {
+        matches!(self, Self::ServerRefused | Self::PromptsFail)
+    }
+
+    /// Whether the tool cannot be used.
+    pub const fn is_loss(self) -> bool {
+        !matches!(self, Self::Replaced | Self::Shortened)
+    }
+}
+
+const fn verified(place: &'static str) -> Source {
+    Source {
+        place,
+        second_hand: false,
+    }
+}
+
+const fn reported(place: &'static str) -> Source {
+    Source {
+        place,
+        second_hand: true,
+    }
+}
+
+const fn limit(limit: Limit, source: Source) -> HostLimit {
+    HostLimit { limit, source }
+}
+
+/// The host with this identifier.
+pub fn find(id: &str) -> Option<&'static Host> {
+    HOSTS.iter().find(|host| host.id == id)
+}
+
+const CLAUDE: &str = "Claude Code 2.1.332, read in the program";
+const DESKTOP: &str = "loomle#168, orchard-mcp#14, hostinger/api-mcp-server#48";
+const COPILOT: &str = "github/copilot-cli#2581, #1879";
+const CODEX: &str = "openai/codex, codex-rs/core/src/mcp_connection_manager.rs";
+const GEMINI: &str = "google-gemini/gemini-cli, packages/core/src/tools/mcp-tool.ts";
+const OPENCODE: &str = "anomalyco/opencode#33533";
+
+/// Every host with known limits.
+pub static HOSTS: &[Host] = &[
+    Host {
+        id: "claude",
+        title: "Claude Code",
+        form: "mcp__{server}__{tool}",
+        form_source: verified(CLAUDE),
+        limits: &[
+            // 2.1.332 itself has 4,096 and 16,384; older ones are about.
+            limit(
+                Limit::Description(2048),
+                verified("Claude Code since 2.1.84: claude-code#41593, #81268, #87650"),
+            ),
+            limit(
+                Limit::Instructions(2048),
+                verified("Claude Code since 2.1.84: claude-code#41593, #81268, #87650"),
+            ),
+            limit(
+                Limit::NameCharacters("_ -", Effect::Replaced),
+                verified(CLAUDE),
+            ),
+            limit(Limit::Name(128, Effect::Dropped), verified(CLAUDE)),
+            limit(Limit::Skills(100), verified(CLAUDE)),
+            limit(Limit::Listing(512 * 1024), verified(CLAUDE)),
+        ],
+        note: "Tools are deferred: only their names and the instructions are in context at first. Skills are listed only if its client for them is switched on.",
+    },
+    Host {
+        id: "claude-desktop",
+        title: "Claude Desktop",
+        form: "{tool}",
+        form_source: reported(DESKTOP),
+        limits: &[
+            limit(
+                Limit::NameCharacters("_ -", Effect::ServerRefused),
+                reported(DESKTOP),
+            ),
+            limit(Limit::Name(64, Effect::ServerRefused), reported(DESKTOP)),
+        ],
+        note: "",
+    },
+    Host {
+        id: "codex",
+        title: "Codex",
+        form: "mcp__{server}__{tool}",
+        form_source: verified(CODEX),
+        limits: &[
+            limit(
+                Limit::NameCharacters("_ -", Effect::PromptsFail),
+                reported("openai/codex#8174, of 0.73; a later report says that dots work"),
+            ),
+            limit(Limit::Name(64, Effect::Shortened), verified(CODEX)),
+        ],
+        note: "",
+    },
+    Host {
+        id: "cursor",
+        title: "Cursor",
+        form: "{tool}",
+        form_source: reported("composio#2788"),
+        limits: &[
+            limit(
+                Limit::NameCharacters("_", Effect::Dropped),
+                reported("webstudio#5960"),
+            ),
+            limit(
+                Limit::Joint(60, Effect::Dropped),
+                reported("composio#2788, awslabs/mcp#1283"),
+            ),
+        ],
+        note: "",
+    },
+    Host {
+        id: "copilot",
+        title: "GitHub Copilot CLI",
+        form: "{server}-{tool}",
+        form_source: reported("github/copilot-sdk#861"),
+        limits: &[
+            limit(
+                Limit::NameCharacters("_ -", Effect::PromptsFail),
+                reported(COPILOT),
+            ),
+            limit(Limit::Name(128, Effect::PromptsFail), reported(COPILOT)),
+        ],
+        note: "VS Code turns dots into underscores instead.",
+    },
+    Host {
+        id: "gemini",
+        title: "Gemini CLI",
+        form: "{tool}",
+        form_source: verified(GEMINI),
+        limits: &[
+            limit(
+                Limit::NameCharacters("_ . -", Effect::Replaced),
+                verified(GEMINI),
+            ),
+            limit(Limit::Name(63, Effect::Shortened), verified(GEMINI)),
+        ],
+        note: "If two servers have a tool of the same name, the second one gets `{server}__` in front. Newer versions may form other names.",
+    },
+    Host {
+        id: "opencode",
+        title: "opencode",
+        form: "mcp__{server}__{tool}",
+        form_source: reported(OPENCODE),
+        limits: &[limit(
+            Limit::NameCharacters("_ -", Effect::Replaced),
+            reported(OPENCODE),
+        )],
+        note: "",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_host_is_found_by_its_id_and_forms_tool_names() {
+        for host in HOSTS {
+            assert_eq!(find(host.id).map(|found| found.title), Some(host.title));
+            assert!(host.form.contains("{tool}"), "{}", host.id);
+            for limit in host.limits {
+                assert!(!limit.source.place.is_empty(), "{}", host.id);
+            }
+        }
+        assert!(find("nobody").is_none());
+    }
+}

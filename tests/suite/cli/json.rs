@@ -1,0 +1,150 @@
+//! `--json` of every command against `docs/json.md`: each field has the type
+//! that the tables give it, and each field of the tables occurs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::Value;
+
+use super::office;
+use crate::project::{Project, workspace};
+
+/// Field names and types: the first two columns of the tables of three.
+fn documented() -> BTreeMap<String, String> {
+    let page = fs::read_to_string(workspace().join("docs/json.md")).expect("the page is there");
+    let mut fields = BTreeMap::new();
+    for line in page.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, kind, _] = cells[..] else { continue };
+        if let Some(name) = name.strip_prefix('`').and_then(|it| it.strip_suffix('`')) {
+            let before = fields.insert(name.to_owned(), kind.to_owned());
+            assert_eq!(before, None, "`{name}` is documented twice");
+        }
+    }
+    fields
+}
+
+fn has_type(value: &Value, kind: &str) -> bool {
+    if let Some(kind) = kind.strip_suffix(" or null") {
+        return value.is_null() || has_type(value, kind);
+    }
+    let all = |kind: &str| {
+        let items = value.as_array();
+        items.is_some_and(|items| items.iter().all(|item| has_type(item, kind)))
+    };
+    match kind {
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "object" | "open object" => value.is_object(),
+        "list of strings" => all("string"),
+        "list of objects" => all("object"),
+        "list of lists of strings" => all("list of strings"),
+        other => panic!("docs/json.md uses a type that nobody knows: {other}"),
+    }
+}
+
+/// Checks every field below a value, and notes the names.
+fn check(value: &Value, fields: &BTreeMap<String, String>, seen: &mut BTreeSet<String>, of: &str) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|it| check(it, fields, seen, of)),
+        Value::Object(entries) => {
+            for (name, value) in entries {
+                let kind = fields.get(name);
+                let kind = kind.unwrap_or_else(|| panic!("{of}: `{name}` is not documented"));
+                assert!(
+                    has_type(value, kind),
+                    "{of}: `{name}` is no {kind}: {value}"
+                );
+                seen.insert(name.clone());
+                if kind != "open object" {
+                    check(value, fields, seen, of);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Skills with findings that have fixes and related places, and requests.
+fn faulty(project: &Project) {
+    let mut bytes = fs::read(project.path("team.skb")).expect("the bundle is there");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    project
+        .file("damaged.skb", &bytes)
+        .skill("faulty/one/git", "git", "Commits with care")
+        .skill("faulty/two/git", "git", "Commits with more care")
+        .file("faulty/colon/SKILL.md", "---\nname: colon\ndescription:No space after the colon\n---\nText\n")
+        .skill("asked/forms", "forms", "Fill in the fields of a PDF form and check them")
+        .skill("asked/deploy", "deploy", "Helps with releases")
+        .file(
+            "asked/routing.json",
+            "[{\"request\": \"fill in the release form\", \"expect\": \"deploy\"}, {\"request\": \"deploy\", \"expect\": null}]",
+        );
+}
+
+#[test]
+fn every_field_has_its_documented_type_in_every_command() {
+    let project = office();
+    faulty(&project);
+    let fields = documented();
+    let mut seen = BTreeSet::new();
+    for (line, code, command) in [
+        ("list team", 0, Some("list")),
+        ("show ui/react/auth tree", 0, Some("show")),
+        ("search form team", 0, Some("search")),
+        ("search forms,filled team", 0, Some("search")),
+        ("search elephants team", 0, Some("search")),
+        ("route PDF-form team", 0, Some("route")),
+        ("route react tree", 1, Some("route")),
+        ("route elephants team", 1, Some("route")),
+        ("inspect team.skb", 0, Some("inspect")),
+        ("inspect tree --skill ui/react/auth", 0, Some("inspect")),
+        ("inspect team.skb --host claude", 0, Some("inspect")),
+        (
+            "inspect odd --host cursor --dotted-names",
+            1,
+            Some("inspect"),
+        ),
+        ("verify team.skb", 0, Some("verify")),
+        ("verify", 0, Some("verify")),
+        ("verify damaged.skb", 1, Some("verify")),
+        ("compile --check faulty", 1, Some("compile")),
+        ("compile team -o new.skb", 0, Some("compile")),
+        ("eval asked", 0, Some("eval")),
+        ("eval asked --min-hits 1", 1, Some("eval")),
+        ("list nowhere", 2, Some("list")),
+        ("show gti team", 2, Some("show")),
+        ("search two words", 2, Some("search")),
+        ("verify team", 2, Some("verify")),
+        ("eval team.skb", 2, Some("eval")),
+        ("inspect --unknown", 2, Some("inspect")),
+        ("frobnicate", 2, None),
+        ("--version", 0, None),
+    ] {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.push("--json");
+        let ran = project.run(&words);
+        assert_eq!(ran.code, Some(code), "{line}: {}{}", ran.stdout, ran.stderr);
+        let printed: Value = serde_json::from_str(&ran.stdout)
+            .unwrap_or_else(|error| panic!("{line}: {error}: {}", ran.stdout));
+        assert_eq!(printed["version"], 1, "{line}");
+        assert_eq!(printed["command"].as_str(), command, "{line}");
+        let has_error = code == 2 || line == "verify damaged.skb";
+        assert_eq!(
+            printed.get("error").is_some(),
+            has_error,
+            "{line}: {printed}"
+        );
+        if code == 2 {
+            assert_eq!(ran.stderr, "", "{line}");
+        }
+        check(&printed, &fields, &mut seen, line);
+    }
+    let never: Vec<&String> = fields.keys().filter(|it| !seen.contains(*it)).collect();
+    assert!(
+        never.is_empty(),
+        "documented, but no command printed it: {never:?}"
+    );
+}
