@@ -13,6 +13,7 @@ mod matching;
 mod paths;
 mod project;
 mod public_cases;
+mod readme;
 mod refresh;
 mod roots;
 mod routing;
