@@ -233,7 +233,7 @@ impl<'a> Catalog<'a> {
 
     /// Which skills hold which words.
     pub(crate) fn text_index(&self) -> Result<TextIndex<'a>, Error> {
-        let columns = self.columns(&self.index.text_index, &self.bundle.text_index_intact)?;
+        let columns = self.columns(&self.index.words, &self.bundle.text_index_intact)?;
         Ok(TextIndex::open(columns, self.count())?)
     }
 

@@ -178,7 +178,7 @@ schema! {
         entries: Vec<u8>,
         /// The columns of the search indexes, which know their layout.
         keywords: [Vec<u8>; KEYWORD_COLUMNS],
-        text_index: [Vec<u8>; TEXT_INDEX_COLUMNS],
+        words: [Vec<u8>; TEXT_INDEX_COLUMNS],
         ranks: [Vec<u8>; RANK_COLUMNS],
     }
 }

@@ -175,7 +175,7 @@ impl Writer {
             resources,
             entries: published.entries,
             keywords: keywords::build(&keyword_lists(set))?,
-            text_index: text_index::build(&each(set, document)?)?,
+            words: text_index::build(&each(set, document)?)?,
             ranks: ranker::build(&each(set, ranked)?)?,
         })
     }
