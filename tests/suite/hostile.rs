@@ -35,8 +35,8 @@ const A_SESSION: usize = 400;
 /// Frames between two looks at whether the server still works.
 const LOOK: usize = 100;
 
-/// Where the skills lie, which decides who answers: a folder may take waiting, so
-/// rmcp does; a bundle is answered for at the desk as far as that goes.
+/// Where the skills lie, which decides how requests are scheduled: those for a folder become tasks,
+/// those for a bundle are answered at once.
 const SOURCES: [&[&str]; 2] = [&["--dir", "skills"], &["--bundle", "house.skb"]];
 
 /// Longest line that is read.

@@ -128,6 +128,10 @@ impl Server {
         request: &Request<'_>,
         session: Option<Era>,
     ) -> Result<Plan, RpcError> {
+        guard(|| self.find_plan(request, session))
+    }
+
+    fn find_plan(&self, request: &Request<'_>, session: Option<Era>) -> Result<Plan, RpcError> {
         let method = methods::find(&request.method);
         #[cfg(feature = "conformance-fixtures")]
         if let Some((row, method)) = self.extra(&request.method, method) {

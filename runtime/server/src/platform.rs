@@ -1,6 +1,5 @@
-//! The two ends of the wire and the wish to stop, as the system offers them.
-//! On Unix everything is readiness on the one thread; elsewhere a thread reads.
-//! What the bytes mean is `transport`'s business.
+//! stdin, stdout and the request to stop, as the system offers them. On Unix everything is readiness
+//! on the one thread; elsewhere a thread reads. What the bytes mean is the concern of `stdio`.
 
 #[cfg(any(not(unix), test))]
 #[cfg_attr(

@@ -1,5 +1,5 @@
-//! What the tests share: small bundles made in memory, a source that can be
-//! told what to do, and a client that speaks raw lines to a whole session.
+//! What the tests share: small bundles made in memory, a source that a test controls, and a client
+//! that sends raw lines to a whole session.
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
 use std::os::fd::AsFd;
@@ -21,7 +21,7 @@ use crate::platform::{Input, Output};
 use crate::source::{Kind, Loaded, Refresher, Source};
 use crate::{Options, stdio};
 
-/// Far more than anything here takes; a test that waits longer has failed.
+/// Far longer than anything here takes; a test that waits longer has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A skill in a directory of its own.
@@ -217,7 +217,7 @@ pub(crate) fn spec_folders() -> SkillSet {
     ])
 }
 
-/// A source that does what the test says, and counts what it is asked.
+/// A source that a test controls, and that counts how often it is asked.
 #[derive(Clone, Default)]
 pub(crate) struct Fake(Arc<Script>);
 
@@ -241,7 +241,7 @@ impl Fake {
         }))
     }
 
-    /// One whose loads run on a thread of their own.
+    /// One that may block, so it is asked on another thread.
     pub(crate) fn slow(set: SkillSet) -> Self {
         Self(Arc::new(Script {
             set: Mutex::new(set),
@@ -372,7 +372,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// One that has not said anything yet.
+    /// One that has not sent anything yet.
     pub(crate) fn start(source: impl Source, options: Options) -> Self {
         let Session {
             stdin,
@@ -450,7 +450,7 @@ impl Client {
         reply["result"].clone()
     }
 
-    /// Closes stdin; how the session ended, and what was still said.
+    /// Closes stdin. Returns how the session ended, and what was still sent.
     pub(crate) fn end(self) -> (Result<(), Error>, Vec<String>) {
         let Self {
             stdin,

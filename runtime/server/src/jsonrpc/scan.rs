@@ -1,6 +1,6 @@
-//! Finds the id in a line that is not JSON, or too long to be kept, so that
-//! its sender gets an answer. Works piece by piece and keeps a few bytes: in
-//! messages of the TypeScript SDK the id stands last, behind all the params.
+//! Finds the id in a line that is not JSON, or too long to be kept, so that its sender gets an
+//! answer. Works piece by piece and keeps a few bytes: messages of the TypeScript SDK have the id
+//! last, after all parameters.
 
 use super::Id;
 

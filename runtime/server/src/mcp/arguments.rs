@@ -1,6 +1,5 @@
-//! The arguments of a tool call, read strictly: each refusal names the
-//! argument, what was expected and what was found. The schemas in the tools'
-//! files say the same to the client.
+//! The arguments of a tool call, read strictly: each error names the argument, what was expected and
+//! what was found. The schemas in the tools' files tell the client the same.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +8,7 @@ use serde_json::Value;
 
 use super::reply::{ToolError, shortened};
 
-/// What was given with a call.
+/// The arguments of one call.
 #[derive(Clone, Copy)]
 pub(crate) struct Arguments<'a>(&'a JsonObject);
 
@@ -18,7 +17,7 @@ impl<'a> Arguments<'a> {
         Self(given)
     }
 
-    /// Refuses every argument but these.
+    /// Fails on any argument but these.
     pub(crate) fn only(self, known: &'static [&'static str]) -> Result<Self, ToolError> {
         match self.0.keys().find(|key| !known.contains(&key.as_str())) {
             Some(argument) => Err(ToolError::UnknownArgument {
@@ -29,7 +28,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A text that must be there and say something.
+    /// A text that is required and not empty.
     pub(crate) fn text(self, argument: &'static str) -> Result<&'a str, ToolError> {
         match self.0.get(argument) {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(text),
@@ -52,7 +51,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// One of some values, told by its word, that may be left out.
+    /// One of some values, named by its word, that may be left out.
     pub(crate) fn choice<T: Copy>(
         self,
         argument: &'static str,
@@ -73,7 +72,7 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// A flag, false where it is left out.
+    /// A flag, false if it is left out.
     pub(crate) fn flag(self, argument: &'static str) -> Result<bool, ToolError> {
         match self.given(argument) {
             None => Ok(false),
@@ -82,7 +81,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A whole number in a range, with a value where it is left out.
+    /// A whole number in a range, with a default if it is left out.
     pub(crate) fn integer(
         self,
         argument: &'static str,
@@ -103,8 +102,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// An argument that may be left out: clients made from typed optionals
-    /// send null for that.
+    /// An argument that may be left out: clients with typed optionals send null instead.
     fn given(self, argument: &str) -> Option<&'a Value> {
         self.0.get(argument).filter(|value| !value.is_null())
     }

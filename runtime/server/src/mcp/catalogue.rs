@@ -1,7 +1,6 @@
-//! What a model is told of the skills there are: the description of the `skill`
-//! tool, and the lines in an answer to a name that is not there. Which skills
-//! fit a list is decided by the archive, most important first; what does not
-//! fit is counted and can be searched for.
+//! The list of skills that a model sees: in the description of the `skill` tool, and in the answer to
+//! an unknown name. The archive decides which skills fit, most important first; the others are
+//! counted and can be searched for.
 
 use std::fmt::Write as _;
 
@@ -10,14 +9,14 @@ use skillbundle_format::{Catalog, Error, ROSTER_BYTES, Roster};
 use super::toolset::ToolSet;
 use crate::Options;
 
-/// Room kept for the line that counts what is left out.
+/// Bytes kept for the line that counts what is left out.
 const REMAINDER: usize = 128;
 
-/// Most bytes of the list in an answer to a name that is not there. It comes
-/// once per mistake, and beside suggestions.
+/// Most bytes of the list in the answer to an unknown name. It comes once per mistake, and beside
+/// suggestions.
 const AFTER_MISTAKE: usize = 8 * 1024;
 
-/// What spec 2 says before the list, to the letter.
+/// The text that spec 2 puts before the list, to the letter.
 const HEAD: &str = r#"Execute a skill within the main conversation
 
 <skills_instructions>
@@ -41,14 +40,13 @@ Important:
 <available_skills>
 "#;
 
-/// What spec 2 says behind it.
+/// The text that spec 2 puts after it.
 const TAIL: &str = "\n</available_skills>";
 
 /// Tools that find what a list leaves out, the best first.
 const FINDERS: [&str; 4] = ["skills_search", "get_skill", "skills_list", "list_skills"];
 
-/// The description of the `skill` tool: spec 2's, over these skills if there
-/// are any.
+/// The description of the `skill` tool: spec 2's, over these skills if there are any.
 pub(crate) fn description(
     catalog: Option<Catalog<'_>>,
     toolset: ToolSet,
@@ -79,7 +77,7 @@ fn add_skills(
     Ok(())
 }
 
-/// The line that counts the skills where not all of them are told in full.
+/// The line that counts the skills if not all of them are listed in full.
 fn remainder(roster: &Roster<'_>, total: usize, toolset: ToolSet) -> String {
     if roster.described == total {
         return String::new();

@@ -1,7 +1,6 @@
-//! The cursor between the pages of an answer or a list: where to go on, and in which
-//! answer. Clients see a word without meaning; a word that does not fit the
-//! skills or the search any more is refused, since its page would repeat or
-//! skip something.
+//! The cursor between the pages of an answer or a list: where to continue, and in which answer.
+//! Opaque to clients; a cursor that no longer fits the skills or the search is an error, since its
+//! page would repeat or skip something.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -30,14 +29,14 @@ impl Pages {
         }
     }
 
-    /// The cursor of the page that begins behind the first `skip`.
+    /// The cursor of the page after the first `skip`.
     pub(crate) fn cursor(&self, skip: usize) -> String {
         // A bundle numbers its skills in 32 bits.
         let skip = u32::try_from(skip).unwrap_or(u32::MAX);
         URL_SAFE_NO_PAD.encode([&skip.to_le_bytes()[..], &self.skills, &self.search].concat())
     }
 
-    /// How many a cursor skips.
+    /// The number of items that a cursor skips.
     pub(crate) fn skipped(&self, argument: &'static str, cursor: &str) -> Result<u32, ToolError> {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
         let Some((skip, skills, search)) = parts(&bytes) else {

@@ -1,6 +1,6 @@
-//! `get_asset` (spec 3 §8.3): one file of a skill or of what it inherits from.
-//! Bytes go out as they are: as text where that changes none of them, else in
-//! base64. Paths are looked up among the skill's files and nowhere else.
+//! `get_asset` (spec 3 §8.3): one file of a skill or of a skill that it inherits from. Bytes are sent
+//! unchanged: as text if that is possible, else in base64. Paths are looked up among the skill's
+//! files and nowhere else.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

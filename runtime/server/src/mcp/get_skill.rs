@@ -1,6 +1,5 @@
-//! `get_skill` (spec 3 §8.1): the skill that fits a task, with its inherited
-//! text, or the candidates where several fit about as well. Which fits is
-//! `Catalog::route`'s answer.
+//! `get_skill` (spec 3 §8.1): the skill that fits a task, with its inherited text, or the candidates
+//! if several fit about as well. `Catalog::route` decides which.
 
 use serde_json::{Value, json};
 use skillbundle_format::{Candidate, Decision, Error, File, Role, Route, Skill, Why, rounded};

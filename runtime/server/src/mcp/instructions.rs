@@ -1,6 +1,6 @@
-//! What a model is told of the server as a whole: how to get from a task to
-//! the text that helps with it, by the tools that are offered and no others.
-//! Some hosts show little else at first, and cut at 2,048 characters.
+//! The instructions for the server as a whole: how to get from a task to the skill that helps with
+//! it, with the tools that are offered and no others. Some hosts show little else at first, and cut
+//! at 2,048 characters.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::toolset::ToolSet;
 const HEAD: &str = "This server holds skills: instructions, scripts and files written for particular tasks. \
                     Before working on a task, look for a skill and follow it.";
 
-/// Ways to the right skill: the tool, and what it wants.
+/// Ways to the right skill: the tool, and what to give it.
 const FIND: [(&str, &str); 2] = [
     ("skills_search", "with words of the task"),
     ("get_skill", "with the task described"),
@@ -18,7 +18,7 @@ const FIND: [(&str, &str); 2] = [
 /// Tools that show everything.
 const BROWSE: [&str; 2] = ["skills_list", "list_skills"];
 
-/// Ways to a skill's text, the best first: only one is told.
+/// Ways to a skill's text, the best first: only one is named.
 const LOAD: [(&str, &str); 3] = [
     ("skill", "with the name"),
     ("get_skill", "answers with the whole text"),

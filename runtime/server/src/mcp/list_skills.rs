@@ -56,7 +56,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
     Ok(Reply::json(&json!({ "tree": tree(branch, &inside)? })))
 }
 
-/// The one skill above all others, or a node of no skill where there are several.
+/// The one skill above all others, or a node without a skill if there are several.
 fn tree(branch: &str, inside: &BTreeMap<u32, Skill<'_>>) -> Result<Value, Error> {
     let mut children: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
     for skill in inside.values() {

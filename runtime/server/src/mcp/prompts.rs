@@ -1,6 +1,5 @@
-//! `prompts/list` and `prompts/get`: each skill as a prompt, which hosts show
-//! as a slash command. Arguments are put into the text literally and once:
-//! what a value holds is never read again.
+//! `prompts/list` and `prompts/get`: each skill as a prompt, which hosts show as a slash command.
+//! Arguments are put into the text literally and once: a value is never expanded again.
 
 use rmcp::model::{
     CompletionInfo, GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage,
@@ -15,7 +14,7 @@ use super::{Call, Era, Skills, reply, skill};
 use crate::jsonrpc::RpcError;
 use crate::source::Generation;
 
-/// Skills that are looked at for a page of the list.
+/// Skills that are examined for a page of the list.
 const MOST: usize = 200;
 
 /// Stands for all arguments, in a text and as the one argument of a skill that
@@ -94,8 +93,7 @@ fn prompt(skill: &Skill<'_>) -> Result<Option<Prompt>, Error> {
     Ok(Some(Prompt::new(name, Some(skill.description), arguments)))
 }
 
-/// Whether the author lets people call it: all may be, unless the frontmatter
-/// says `user-invocable: false`.
+/// Whether people may call it: they may unless the frontmatter says `user-invocable: false`.
 fn is_offered(skill: &Skill<'_>) -> bool {
     let no = ["false", "no", "off", "0"];
     match frontmatter(skill).unwrap_or_default().get("user-invocable") {
@@ -108,11 +106,11 @@ fn is_offered(skill: &Skill<'_>) -> bool {
 
 fn frontmatter(skill: &Skill<'_>) -> Result<Map<String, Value>, Error> {
     let json = skill.frontmatter_json()?;
-    // The compiler wrote it; what cannot be read declares nothing.
+    // The compiler wrote it; if it cannot be read, it declares nothing.
     Ok(serde_json::from_str(json).unwrap_or_default())
 }
 
-/// What the skill tells to do, without its frontmatter.
+/// The instructions of the skill, without its frontmatter.
 fn text(skill: &Skill<'_>, generation: &Generation) -> Result<String, Error> {
     let body = match skill.dialect {
         Dialect::Folder => skill.body()?.into_owned(),
@@ -204,7 +202,7 @@ impl Declared {
         Ok(values.map(|(value, name)| (name, value)).collect())
     }
 
-    /// Puts the values where the text names them, or behind it.
+    /// Puts the values where the text names them, or after it.
     fn fill(&self, text: &str, values: &[(String, &str)]) -> String {
         let all = values
             .iter()
@@ -237,8 +235,8 @@ impl Declared {
         filled
     }
 
-    /// What a word behind `$` stands for; nothing where it means itself. A
-    /// declared argument that was not given stands for nothing at all.
+    /// What a word after `$` stands for; `None` if it means itself. A declared argument that was not
+    /// given stands for the empty text.
     fn value<'v>(&self, word: &str, values: &[(String, &'v str)], all: &'v str) -> Option<&'v str> {
         if word == ALL && !self.arguments().is_empty() {
             return Some(all);

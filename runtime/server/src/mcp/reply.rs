@@ -13,7 +13,7 @@ use crate::jsonrpc::RpcError;
 /// The member of `_meta` that 2026-07-28 wants in results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Most characters of a client's own words that an answer gives back.
+/// Most characters of a client's own words that an answer quotes.
 const ECHO: usize = 200;
 
 /// What errors add to the properties of every tool's answer.
@@ -43,7 +43,7 @@ enum Data {
     Written(String),
 }
 
-/// Why a call cannot be answered as it stands. The client sees the text.
+/// Why a call cannot be answered. The client sees the text.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ToolError {
     #[error("invalid argument `{argument}`: expected {expected}, found {found}")]
@@ -96,7 +96,7 @@ pub(crate) enum ToolError {
 
 struct Known<'a>(&'a [&'static str]);
 
-/// What a tool would tell, where there is such a tool.
+/// What a tool would show, if there is such a tool.
 struct Hint(Option<&'static str>, &'static str);
 
 impl Reply {
@@ -164,7 +164,7 @@ impl Reply {
 }
 
 impl ToolError {
-    /// The word that programs can tell it by.
+    /// The word for programs.
     fn code(&self) -> &'static str {
         match self {
             Self::WrongArgument { .. } | Self::UnknownArgument { .. } => "invalid_argument",
@@ -221,7 +221,7 @@ impl std::fmt::Display for Hint {
     }
 }
 
-/// A client's own words, short enough to be given back.
+/// A client's own words, short enough to be quoted.
 pub(crate) fn shortened(words: &str) -> String {
     match words.char_indices().nth(ECHO) {
         Some((end, _)) => format!("{}…", &words[..end]),

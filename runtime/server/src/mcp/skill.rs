@@ -49,11 +49,11 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-/// How many names are offered for one that is not there.
+/// Names that are suggested for an unknown one.
 const SUGGESTIONS: usize = 3;
 
-/// Skills whose names are compared with a mistyped one. More would make a
-/// wrong name the slowest call of all.
+/// Skills whose names are compared with an unknown one. More would make a wrong name the slowest
+/// call of all.
 const COMPARED: usize = 10_000;
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
@@ -68,7 +68,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
 fn found(skill: &Skill<'_>, generation: &Generation) -> Result<Reply, Error> {
     let content = match skill.dialect {
         Dialect::Folder => skill.text()?.into_owned(),
-        // Its own file would be half of what its author means.
+        // Its own file would be half of what its author means: it inherits the rest.
         Dialect::Tree => skill.content()?,
     };
     let files = files(skill)?;
@@ -101,9 +101,8 @@ pub(crate) fn directory_of_files(
     Ok(has_files.then(|| base_directory(skill, generation, has_files)))
 }
 
-/// What file names are relative to: the directory with `SKILL.md`, or the
-/// resource directory beside a file of a tree. Where nothing lies on disk, an
-/// address that says so.
+/// What file names are relative to: the directory with `SKILL.md`, or the resource directory beside
+/// a file of a tree. If nothing lies on disk, an address that says so.
 fn base_directory(skill: &Skill<'_>, generation: &Generation, has_files: bool) -> String {
     let Some(base) = generation.base(skill.root) else {
         return format!("skill://{}", skill.path);
@@ -169,8 +168,8 @@ fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<Re
     Ok(Reply::text(text, structured).failing())
 }
 
-/// Names that are at most two letters away from the one that was asked for,
-/// hold it, or are held by it; the nearest first.
+/// Names that are at most two letters away from the wanted one, contain it, or are contained in it;
+/// the nearest first.
 fn alike<'a>(wanted: &str, catalog: Catalog<'a>) -> Result<Vec<&'a str>, Error> {
     let wanted: Vec<char> = wanted.chars().collect();
     let mut near = Vec::new();

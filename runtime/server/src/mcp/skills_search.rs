@@ -1,7 +1,6 @@
-//! `skills_search` (spec 4, `skills.search`): the skills whose names,
-//! descriptions and bodies hold every word of a query, or where there is none,
-//! those that come closest. Filters and pages are additions that are off
-//! unless they are asked for.
+//! `skills_search` (spec 4, `skills.search`): the skills whose names, descriptions and bodies hold
+//! every word of a query or, if there are none, those that come closest. Filters and pages are
+//! additions, and optional.
 
 use serde_json::{Value, json};
 use skillbundle_format::{Dialect, Hit, Hits, Matched, Search};
@@ -72,7 +71,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
     Ok(Reply::text(text, answer))
 }
 
-/// What is asked for, and the pages that its answer has.
+/// The search that the arguments describe, and the pages of its answer.
 fn search<'a>(call: &ToolCall<'a>) -> Result<(Search<'a>, Pages), ToolError> {
     let known = &["query", "limit", "path", "dialect", "tag", "cursor"];
     let arguments = call.arguments.only(known)?;
@@ -133,7 +132,7 @@ fn headed(found: &Hits<'_>, search: &Search<'_>) -> String {
     }
 }
 
-/// `, the first 10 of them`, `, 11 to 20 of 30`, or nothing where all are shown.
+/// `, the first 10 of them`, `, 11 to 20 of 30`, or empty if all are shown.
 fn part(found: &Hits<'_>, skip: usize) -> String {
     let (shown, total) = (found.hits.len(), found.total);
     // Only of the closest it has not been said yet how many there are.
@@ -151,7 +150,7 @@ fn part(found: &Hits<'_>, skip: usize) -> String {
     }
 }
 
-/// ` (only path ui, tag pdf)`, or nothing where no filter is on.
+/// ` (only path ui, tag pdf)`, or empty if no filter is on.
 fn only(filters: [(&str, &str); 3]) -> String {
     let on: Vec<String> = filters
         .iter()

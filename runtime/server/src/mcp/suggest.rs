@@ -1,6 +1,6 @@
-//! How far a mistyped name is from a right one.
+//! How far a mistyped name is from an existing one: the edit distance (Levenshtein), up to 2.
 
-/// Letters to change, add or take away; 3 stands for any number above 2.
+/// The number of letters to change, insert or delete; 3 stands for any number above 2.
 pub(crate) fn distance(from: &[char], to: &[char]) -> usize {
     const FAR: usize = 3;
     if from.len().abs_diff(to.len()) >= FAR {

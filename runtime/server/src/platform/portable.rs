@@ -1,5 +1,5 @@
-//! stdin and stdout where readiness cannot be awaited: a thread reads, writes
-//! wait for the reader. Slower by a hand-over a call, otherwise the same.
+//! stdin and stdout on systems where readiness cannot be awaited: a thread reads, and writes wait for
+//! the reader. Each call costs one hand-over between threads more.
 
 use std::io::{self, Read, Write as _};
 
@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 /// Bytes asked for at once.
 const READ: usize = 64 * 1024;
 
-/// Reads that may wait for the protocol. One is enough to keep the thread busy;
-/// more would only be memory that a flood of requests can fill.
+/// Reads that may wait to be handled. One is enough to keep the thread busy; more would only be
+/// memory that a flood of requests can fill.
 const AHEAD: usize = 1;
 
 /// Where requests come from.
@@ -18,20 +18,19 @@ pub(crate) struct Input(mpsc::Receiver<io::Result<Vec<u8>>>);
 /// Where replies go.
 pub(crate) struct Output(io::Stdout);
 
-/// Takes stdin and stdout for the protocol. Nothing here keeps others from
-/// printing to stdout.
+/// Takes stdin and stdout for the protocol. Nothing here keeps other code from printing to stdout.
 pub(crate) fn claim_stdio() -> io::Result<(Input, Output)> {
     Ok((Input::from_reader(io::stdin())?, Output(io::stdout())))
 }
 
-/// Waits until somebody asks the process to stop.
+/// Waits until the process is asked to stop.
 #[cfg(not(unix))]
 pub(crate) async fn asked_to_stop() -> io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
 impl Input {
-    /// Lets a thread read to the end.
+    /// Starts a thread that reads to the end.
     pub(crate) fn from_reader(mut reader: impl Read + Send + 'static) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel(AHEAD);
         let pump = move || {
@@ -80,7 +79,7 @@ impl Output {
         attempt()
     }
 
-    /// For ever: a reader that is gone shows when something is written.
+    /// Never returns: that the reader is gone shows when something is written.
     pub(crate) async fn reader_gone(&self) {
         std::future::pending::<()>().await;
     }

@@ -1,6 +1,6 @@
-//! stdin and stdout on Unix: awaited by readiness, never blocked on where the
-//! system allows it, so that one thread can serve, time out and stop at once.
-//! Pipes, sockets (Node's hosts use these), terminals and files all work.
+//! stdin and stdout on Unix: awaited by readiness and never blocked on if the system allows it, so
+//! that one thread can serve, time out and stop at once. Pipes, sockets (hosts written for Node use
+//! these), terminals and files all work.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -24,9 +24,9 @@ pub(crate) struct Input(Watched);
 /// Where replies go.
 pub(crate) struct Output {
     fd: Watched,
-    /// The same, watched for its reader's end. Readiness is edge-triggered and
-    /// whoever clears it takes it from all others: shared with `fd`, a reply
-    /// could wait for ever for room that had already been announced.
+    /// The same, watched for the end of its reader. Readiness is edge-triggered, and clearing it
+    /// clears it for all: shared with `fd`, a reply could wait forever for room that had already
+    /// been announced.
     end: Watched,
     how: Write,
 }
@@ -49,9 +49,9 @@ enum Write {
     Waiting,
 }
 
-/// Takes stdin and stdout for the protocol. From here on file descriptor 1
-/// leads to stderr: whatever a dependency or a child prints cannot be taken
-/// for a reply. Must be called inside the runtime.
+/// Takes stdin and stdout for the protocol. From here on file descriptor 1 leads to stderr, so that
+/// nothing a dependency or a child prints can be taken for a reply. Must be called inside the
+/// runtime.
 pub(crate) fn claim_stdio() -> io::Result<(Input, Output)> {
     let input = Input::new(rustix::stdio::stdin().try_clone_to_owned()?)?;
     let output = Output::new(rustix::stdio::stdout())?;
@@ -59,8 +59,8 @@ pub(crate) fn claim_stdio() -> io::Result<(Input, Output)> {
     Ok((input, output))
 }
 
-/// Waits until somebody asks the process to stop (SIGTERM, SIGINT). Not by
-/// tokio, which makes room for every signal there is when its runtime starts.
+/// Waits until the process is asked to stop (SIGTERM, SIGINT). Not by tokio, which allocates a slot
+/// for every signal there is when its runtime starts.
 pub(crate) async fn asked_to_stop() -> io::Result<()> {
     let (asked, asking) = io::pipe()?;
     for signal in [SIGTERM, SIGINT] {
@@ -86,8 +86,8 @@ impl Input {
         };
         loop {
             let mut ready = fd.readable().await?;
-            // Others may hold this description, so it stays a blocking one;
-            // asking first keeps a stale readiness from blocking the thread.
+            // Other processes may hold this file description, so it stays a blocking one; polling
+            // first keeps a stale readiness from blocking the thread.
             if has_bytes(ready.get_inner().as_fd())? {
                 let read = read_some(ready.get_inner().as_fd(), into)?;
                 if read < READ {
@@ -121,7 +121,7 @@ impl Output {
         })
     }
 
-    /// Writes as much as there is room for; `WouldBlock` where there is none.
+    /// Writes as much as there is room for; `WouldBlock` if there is none.
     pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
         let fd = self.fd.as_fd();
         let written = match self.how {
@@ -152,7 +152,7 @@ impl Output {
         }
     }
 
-    /// Waits until the reader is gone; for ever where that cannot be told.
+    /// Waits until the reader is gone; forever if that cannot be told.
     pub(crate) async fn reader_gone(&self) {
         if let Watched::Polled(end) = &self.end {
             while let Ok(mut ready) = end.ready(Interest::WRITABLE).await {
@@ -190,17 +190,17 @@ impl Watched {
     }
 }
 
-/// Opens the pipe anew, so that not blocking stays ours alone: the flag
-/// belongs to a description that a parent and other children may share.
-/// Nothing where the system has no such door, or does not let us in.
+/// Opens the pipe again, so that only this process is non-blocking: the flag belongs to a file
+/// description that a parent and other children may share. Returns `None` if the system has no
+/// `/proc/self/fd`, or denies access.
 fn reopen(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
     use std::os::fd::AsRawFd;
     let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
-    let door = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     OpenOptions::new()
         .write(true)
         .custom_flags(flags.cast_signed())
-        .open(door)
+        .open(path)
         .ok()
         .map(Into::into)
 }

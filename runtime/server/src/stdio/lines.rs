@@ -1,5 +1,5 @@
-//! Cuts what arrives into lines, and lets none grow without bound: an
-//! over-long one is dropped while it arrives, all but its id.
+//! Cuts what arrives into lines, and lets none grow without bound: of a line that is too long, only
+//! the id is kept.
 
 use crate::jsonrpc::{Id, IdScan, LONGEST};
 

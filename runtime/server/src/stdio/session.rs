@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{Line, Lines};
@@ -65,18 +66,21 @@ pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<
             era: None,
         },
     };
+    let to_the_end = async {
+        session.serve().await;
+        closing.cancel();
+        // A request that takes longer is lost.
+        let _ = timeout(DRAIN, outbox.idle()).await;
+        outbox.last_flush().await;
+    };
     tokio::select! {
-        () = session.serve() => {
-            closing.cancel();
-            // A client that has closed stdin may have stopped reading, too.
-            let _ = tokio::time::timeout(DRAIN, outbox.idle()).await;
-            outbox.last_flush().await;
-            Ok(())
-        }
+        () = to_the_end => Ok(()),
         stopped = stopped(&outbox) => {
             closing.cancel();
+            // Lets listeners send their results.
+            tokio::task::yield_now().await;
             // What has not left by then never will.
-            let _ = tokio::time::timeout(GRACE, outbox.flushed()).await;
+            let _ = timeout(GRACE, outbox.flushed()).await;
             stopped
         }
     }

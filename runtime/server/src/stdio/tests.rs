@@ -69,6 +69,52 @@ fn broken_lines_are_answered_and_the_session_goes_on() {
 }
 
 #[test]
+fn an_unknown_method_has_no_wrong_parameters() {
+    let mut client = Client::connected(folders());
+    for params in ["[]", "7", "null", r#""x""#, r#"{"_meta":7}"#] {
+        client.send(format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"made/up","params":{params}}}"#
+        ));
+        assert_eq!(code(&client.reply()), -32601, "{params}");
+    }
+}
+
+/// Parameters that a known method cannot read, and the code in the answer.
+#[test]
+fn wrong_parameters_of_a_known_method_have_their_code() {
+    let mut client = Client::connected(folders());
+    let deep = format!(
+        r#"{{"name":"skill","arguments":{{"a":{}1{}}}}}"#,
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    for (method, params, expected) in [
+        ("ping", "[]", -32602),
+        ("tools/call", "null", -32602),
+        ("tools/call", "{}", -32602),
+        ("tools/call", r#"[null,"skill"]"#, -32602),
+        ("tools/call", r#"{"name":1}"#, -32602),
+        ("tools/call", r#"{"name":"skill","arguments":"x"}"#, -32602),
+        ("tools/call", r#"{"name":"skill","_meta":1}"#, -32602),
+        ("tools/call", r#"{"name":"\ud800"}"#, -32700),
+        ("tools/call", deep.as_str(), -32700),
+        ("tools/list", r#"{"cursor":1}"#, -32602),
+        ("made/up", r#"{"_meta":{"\ud800":1}}"#, -32700),
+        ("initialize", r#"{"protocolVersion":"2025-11-25"}"#, -32602),
+    ] {
+        client.send(format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#
+        ));
+        let reply = client.reply();
+        assert_eq!(
+            (code(&reply), &reply["id"]),
+            (expected, &json!(1)),
+            "{method} {reply}"
+        );
+    }
+}
+
+#[test]
 fn an_over_long_line_is_answered_with_its_id() {
     let mut client = Client::connected(folders());
     let long = format!(
