@@ -23,8 +23,8 @@
 //!            and 0 at least
 //! ```
 //! Scores are sums of integers, so they have the same bits on every machine.
-//! Equal scores are ordered by path. [`crate::route`] decides what follows from
-//! a confidence and a lead; every number is in [`parameters`].
+//! Equal scores are ordered by path. What follows from a confidence and a lead
+//! is the caller's decision; every number is in `parameters.rs`.
 //!
 //! A request is answered term at a time: posting lists are added up in one
 //! accumulator per document, and a heap keeps the best.
