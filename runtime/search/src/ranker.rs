@@ -23,8 +23,8 @@
 //!            and 0 at least
 //! ```
 //! Scores are sums of integers, so they have the same bits on every machine.
-//! Equal scores are ordered by path. [`crate::route`] decides what follows from
-//! a confidence and a lead; every number is in [`parameters`].
+//! Equal scores are ordered by path. What follows from a confidence and a lead
+//! is the caller's decision; every number is in `parameters.rs`.
 //!
 //! A request is answered term at a time: posting lists are added up in one
 //! accumulator per document, and a heap keeps the best.
@@ -75,7 +75,7 @@ const SHARES: u32 = 255;
 /// Stored weights are in fractions of a natural unit, this many to one.
 const FRACTION: f64 = 1024.0;
 
-/// The postings of all documents, in the columns that [`build`] made.
+/// The postings of all documents, in the columns that [`build()`] made.
 #[derive(Debug, Clone, Copy)]
 pub struct RankTable<'a> {
     /// The weight that an impact of 255 stands for, in [`FRACTION`]s.
@@ -126,7 +126,7 @@ impl<'a> Term<'a> {
 }
 
 impl<'a> RankTable<'a> {
-    /// Opens the columns that [`build`] made. Their contents are checked when used.
+    /// Opens the columns that [`build()`] made. Their contents are checked when used.
     ///
     /// The caller says how many documents there are, so that a made-up table
     /// cannot ask for more memory than the skills would need.

@@ -219,3 +219,32 @@ pub(super) fn name_impact(sum: u16, share: u8) -> u16 {
     let factor = u16::from(share).wrapping_mul(NAME_FACTOR);
     ((u32::from(sum) * u32::from(factor)) >> 16) as u16
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn vectors_add_and_score_as_plain_arithmetic_does(
+            sums in vec(0_u16..65_280, BLOCK),
+            impacts in vec(any::<u8>(), BLOCK),
+            shares in vec(any::<u8>(), BLOCK),
+        ) {
+            let expected: Vec<u16> = (0..BLOCK)
+                .map(|at| sums[at] + u16::from(impacts[at]))
+                .zip(&shares)
+                .map(|(sum, share)| sum.saturating_add(name_impact(sum, *share)))
+                .collect();
+            let mut found = sums;
+            add(&mut found, Impacts::Row(impacts.as_chunks().0));
+            let shares = shares.first_chunk().expect("a block");
+            let max = score(found.first_chunk_mut().expect("a block"), shares);
+            prop_assert_eq!(&found, &expected);
+            prop_assert_eq!(Some(max), expected.into_iter().max());
+        }
+    }
+}
