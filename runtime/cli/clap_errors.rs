@@ -29,6 +29,10 @@ pub(crate) fn answer(error: &clap::Error, as_json: bool) -> Result<Exit> {
             out.finish()?;
             Ok(Exit::Success)
         }
+        ErrorKind::MissingSubcommand => Err(with_help(
+            "no command was given",
+            "`skillbundle help` lists the commands",
+        )),
         _ => {
             let (message, help) = message_and_help(&error.render().to_string());
             Err(if help.is_empty() {
