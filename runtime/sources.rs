@@ -99,7 +99,7 @@ impl Sources {
         Ok(match self.select()? {
             Selection::Bundle(_) => Mode::Archive,
             Selection::Roots(_) => Mode::Local,
-            Selection::Default => directories::over_embedded(standard()).mode(),
+            Selection::Default => directories::over_embedded(&standard()).mode(),
         })
     }
 
