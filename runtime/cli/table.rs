@@ -110,8 +110,8 @@ impl Table {
         };
         let excess = total(widths).saturating_sub(width);
         if !self.headings[last].right {
-            let least = MIN_LAST.min(widths[last]);
-            widths[last] = widths[last].saturating_sub(excess).max(least);
+            let floor = MIN_LAST.min(widths[last]);
+            widths[last] = widths[last].saturating_sub(excess).max(floor);
         }
         while total(widths) > width {
             let can_shrink = |at: &&usize| !self.headings[**at].right && widths[**at] > MIN_WIDTH;
