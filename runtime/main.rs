@@ -28,7 +28,8 @@ Examples:
   skillbundle serve team.skb                    serve the bundle to an agent host
 
 What you look for comes first, then where to look: a directory of skills, a bundle, or one
-skill file. `skillbundle help COMMAND` explains a command; docs/json.md describes --json.
+skill file. Without a PATH, commands read the skills in this binary; `compile` and `eval` need one.
+`skillbundle help COMMAND` explains a command; docs/json.md describes --json.
 
 Exit codes: 0 success, 1 problems found, 2 could not run.
 NO_COLOR turns colours off; they are used on terminals only.";

@@ -40,8 +40,7 @@ const EXPECTED: &str =
 // Where the skills come from, as typed. (A doc comment would describe the command.)
 #[derive(clap::Args, Debug, Clone, Default)]
 pub(crate) struct Sources {
-    /// Where to look: directories of skills (the first wins), a bundle, or single skill files;
-    /// without any, the skills baked into this binary
+    /// Where to look: directories of skills (the first wins), a bundle, or single skill files
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Look in this bundle; the same as PATH, but must be a bundle
@@ -100,7 +99,7 @@ impl Selection {
         Ok(match self {
             Self::Bundle(file) => Box::new(Archive::new(file)?),
             Self::Roots(roots) => Box::new(Directories::new(roots)?),
-            Self::Default => Box::new(directories::over_embedded(standard())),
+            Self::Default => Box::new(directories::over_embedded(&standard())),
         })
     }
 }

@@ -4,7 +4,7 @@
 use anyhow::{Result, anyhow};
 use clap::error::ErrorKind;
 
-use super::json::{Envelope, Version};
+use super::json::{BuildInfo, Envelope};
 use super::output::{Output, with_help};
 use crate::Exit;
 
@@ -13,7 +13,7 @@ pub(crate) fn answer(error: &clap::Error, as_json: bool) -> Result<Exit> {
     match error.kind() {
         ErrorKind::DisplayVersion if as_json => {
             let mut out = Output::new();
-            out.json(&Envelope::of(None, Version::new()?))?;
+            out.json(&Envelope::of(None, BuildInfo::new()?))?;
             out.finish()?;
             Ok(Exit::Success)
         }
@@ -29,6 +29,10 @@ pub(crate) fn answer(error: &clap::Error, as_json: bool) -> Result<Exit> {
             out.finish()?;
             Ok(Exit::Success)
         }
+        ErrorKind::MissingSubcommand => Err(with_help(
+            "no command was given",
+            "`skillbundle help` lists the commands",
+        )),
         _ => {
             let (message, help) = message_and_help(&error.render().to_string());
             Err(if help.is_empty() {

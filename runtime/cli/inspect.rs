@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "skills", requires = "host")]
     server: String,
     #[command(flatten)]
-    tool_args: ToolArgs,
+    tool_options: ToolArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 /// Prints the bundle, one skill of it, or a host's view.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let host = args.host.as_deref().and_then(hosts::find);
-    if host.is_none() && args.tool_args != ToolArgs::default() {
+    if host.is_none() && args.tool_options != ToolArgs::default() {
         return Err(with_help(
             "--tools, --dotted-names and --description-bytes need --host",
             "name a host, such as `--host claude`",
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
                 &mut out,
                 host,
                 &args.server,
-                args.tool_args,
+                args.tool_options,
                 place,
                 args.json,
             )?;
@@ -91,7 +91,7 @@ fn open(args: &Args) -> Result<Opened> {
     let (names, places): (Vec<_>, Vec<_>) =
         args.sources.paths.iter().partition(|path| !path.exists());
     args.sources.open().map_err(|error| match names.as_slice() {
-        [name] if args.skill.is_none() && !name.extension().is_some_and(|it| it == "skb") => {
+        [name] if args.skill.is_none() && name.extension().is_none_or(|it| it != "skb") => {
             let places = Sources {
                 paths: places.into_iter().cloned().collect(),
                 ..args.sources.clone()

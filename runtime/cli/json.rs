@@ -54,7 +54,7 @@ pub(crate) struct Error {
 
 /// The body of `--version`.
 #[derive(Serialize)]
-pub(crate) struct Version {
+pub(crate) struct BuildInfo {
     program_version: &'static str,
     format_version: u32,
     features: Vec<&'static str>,
@@ -256,7 +256,7 @@ pub(crate) struct HostView<'a> {
     pub(crate) tools: Vec<Tool<'a>>,
     pub(crate) not_offered: Vec<NotOffered<'a>>,
     pub(crate) listing: Option<Listing<'a>>,
-    pub(crate) limits: Vec<Limit>,
+    pub(crate) limits: Vec<HostLimit>,
 }
 
 /// How long a text is, and how much of it a host keeps.
@@ -296,7 +296,7 @@ pub(crate) struct Listing<'a> {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Limit {
+pub(crate) struct HostLimit {
     pub(crate) what: &'static str,
     pub(crate) limit: String,
     pub(crate) source: &'static str,
@@ -404,7 +404,7 @@ pub(crate) struct Thin<'a> {
     pub(crate) term_count: usize,
 }
 
-impl Version {
+impl BuildInfo {
     /// What this build is.
     pub(crate) fn new() -> Result<Self> {
         let bundle = sources::embedded()?;

@@ -13,7 +13,7 @@ use crate::sources::Sources;
 
 const EXAMPLES: &str = "\
 Examples:
-  skillbundle search \"commit message\" skills     skills with both words
+  skillbundle search \"commit message\" skills  skills with both words
   skillbundle search pdf skills -n 3            the first three
   skillbundle search pdf skills -n 3 --offset 3 the next three
   skillbundle search login --path ui --tag web  only below ui, and with that tag

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     sources: Sources,
     #[command(flatten)]
-    tool_args: ToolArgs,
+    tool_options: ToolArgs,
     #[cfg_attr(
         feature = "http",
         command(flatten, next_help_heading = "Options for HTTP")
@@ -90,7 +90,7 @@ fn select(sources: &Sources) -> Result<Selection> {
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {
-    let options = args.tool_args.options();
+    let options = args.tool_options.options();
     if let Some(address) = args.http.address() {
         http::serve(source, options, address, &args.http)?;
         return Ok(Exit::Success);

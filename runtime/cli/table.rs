@@ -105,21 +105,21 @@ impl Table {
             return;
         };
         let total = |widths: &[usize]| {
-            let columns: usize = shown.iter().map(|&at| widths[at]).sum();
-            columns + GAP * others.len()
+            let all: usize = shown.iter().map(|&at| widths[at]).sum();
+            all + GAP * others.len()
         };
         let excess = total(widths).saturating_sub(width);
         if !self.headings[last].right {
-            let least = MIN_LAST.min(widths[last]);
-            widths[last] = widths[last].saturating_sub(excess).max(least);
+            let floor = MIN_LAST.min(widths[last]);
+            widths[last] = widths[last].saturating_sub(excess).max(floor);
         }
         while total(widths) > width {
             let can_shrink = |at: &&usize| !self.headings[**at].right && widths[**at] > MIN_WIDTH;
-            let widest = others
+            let column = others
                 .iter()
                 .filter(can_shrink)
                 .max_by_key(|at| widths[**at]);
-            let Some(&at) = widest else { return };
+            let Some(&at) = column else { return };
             widths[at] -= 1;
         }
     }

@@ -38,8 +38,8 @@ impl Source for Directories {
 
 /// The skills baked into this binary. Roots that exist are named, since they
 /// are not read.
-pub(crate) fn over_embedded(roots: Vec<SkillRoot>) -> impl Source {
-    let unread = roots.into_iter().filter(|root| root.dir.is_dir());
+pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
+    let unread = roots.iter().filter(|root| root.dir.is_dir());
     let unread: Vec<String> = unread
         .map(|SkillRoot { label, scope, .. }| format!("{label} ({})", scope.as_str()))
         .collect();

@@ -142,9 +142,9 @@ impl Source for Directories {
 }
 
 /// The roots that exist, over the skills baked into this binary.
-pub(crate) fn over_embedded(roots: Vec<SkillRoot>) -> impl Source {
+pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
     Directories {
-        roots: compiler_roots(&roots),
+        roots: compiler_roots(roots),
         only: Vec::new(),
         beneath: Some(sources::EMBEDDED),
         reported: Mutex::default(),

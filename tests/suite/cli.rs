@@ -409,7 +409,7 @@ fn a_variable_names_the_directory_where_no_option_does() {
     );
     assert_eq!(
         (ran.code, ran.stderr.lines().count()),
-        (Some(2), 1),
+        (Some(2), 2),
         "{}",
         ran.stderr
     );

@@ -71,7 +71,7 @@ fn unmet(args: &Args, totals: &Tally) -> Vec<String> {
                 percent(most)
             )),
             None => {
-                unmet.push("no request is negative; --max-false requires some that are".to_owned())
+                unmet.push("no request is negative; --max-false requires some that are".to_owned());
             }
         }
     }

@@ -260,9 +260,9 @@ fn json_tool(tool: &Tool) -> json::Tool<'_> {
     }
 }
 
-fn json_limit(limit: &HostLimit) -> json::Limit {
+fn json_limit(limit: &HostLimit) -> json::HostLimit {
     let (what, figure) = describe(limit.limit);
-    json::Limit {
+    json::HostLimit {
         what,
         limit: figure,
         source: limit.source.place,

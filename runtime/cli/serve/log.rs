@@ -1,6 +1,6 @@
-//! The log of `serve`, on stderr: what is written, and what writes it. A start
-//! that has nothing to say does not pay for being able to: the library's
-//! subscriber takes 48 KiB and a tenth of all page faults before the first answer.
+//! The log of `serve` on stderr. The library's subscriber is created with the
+//! first event, because it takes 48 KiB and a tenth of all page faults before
+//! the first answer.
 
 use std::env;
 use std::io;
@@ -12,10 +12,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, set_global_default};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// The environment variable that says what is logged.
+/// The environment variable with the log level.
 const VARIABLE: &str = "SKILLBUNDLE_LOG";
 
-/// Logs to stderr from here on: stdout belongs to the protocol.
+/// Logs to stderr from now on; stdout carries the protocol.
 pub(super) fn to_stderr() {
     let wanted = env::var(VARIABLE).ok();
     let level = wanted
@@ -26,7 +26,7 @@ pub(super) fn to_stderr() {
         asked: wanted.is_some(),
         writer: OnceLock::new(),
     };
-    // Another log is there already only where a test has set one.
+    // Fails only if a test has set another subscriber.
     let _ = set_global_default(log);
     if level.is_err() {
         tracing::warn!(
@@ -35,10 +35,10 @@ pub(super) fn to_stderr() {
     }
 }
 
-/// Decides what is written, and makes the writer when there is something.
+/// Filters events, and creates the writer for the first one.
 struct Log {
     level: LevelFilter,
-    /// Whether somebody asked for a level.
+    /// Whether the variable sets a level.
     asked: bool,
     writer: OnceLock<Box<dyn Subscriber + Send + Sync>>,
 }
@@ -68,7 +68,7 @@ impl Subscriber for Log {
     }
 
     /// The protocol library warns of every request that is answered with an
-    /// error; that is the client's business unless somebody asks. What it calls
+    /// error; that is not logged unless the variable is set. What it calls
     /// information is several lines a request, and as good as our debugging.
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let level = *metadata.level();

@@ -18,11 +18,11 @@ impl Args {
         let mut args = Self::default();
         while let Some(word) = words.next() {
             match word.to_str()? {
-                "--dotted-names" if !args.tool_args.dotted_names => {
-                    args.tool_args.dotted_names = true;
+                "--dotted-names" if !args.tool_options.dotted_names => {
+                    args.tool_options.dotted_names = true;
                 }
-                "--tools" if args.tool_args.tools.is_none() => {
-                    args.tool_args.tools = Some(value(&mut words)?.to_str()?.parse().ok()?);
+                "--tools" if args.tool_options.tools.is_none() => {
+                    args.tool_options.tools = Some(value(&mut words)?.to_str()?.parse().ok()?);
                 }
                 "--bundle" if args.sources.bundle.is_none() => {
                     args.sources.bundle = Some(value(&mut words)?);
