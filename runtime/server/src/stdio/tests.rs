@@ -56,7 +56,7 @@ fn broken_lines_are_answered_and_the_session_goes_on() {
             (r#"{"jsonrpc":"2.0","id":81,"method":"logging/setLevel"}"#.to_owned(), json!(81), -32601),
             (r#"{"jsonrpc":"2.0","id":82,"method":"tools/call","params":{"name":"no_such_tool"}}"#.to_owned(), json!(82), -32602),
             (r#"{"jsonrpc":"2.0","id":83,"method":"tools/list","params":{"cursor":"x"}}"#.to_owned(), json!(83), -32602),
-            (format!(r#"{{"params":{{"a":{}1{}}},"jsonrpc":"2.0","id":84,"method":"tools/call"}}"#, "[".repeat(100_000), "]".repeat(100_000)), json!(84), -32602),
+            (format!(r#"{{"params":{{"a":{}1{}}},"jsonrpc":"2.0","id":84,"method":"tools/call"}}"#, "[".repeat(100_000), "]".repeat(100_000)), json!(84), -32700),
         ] {
             client.send(&line);
             let reply = client.reply();
