@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill, include_bundle};
+use skillbundle_search::text::fold;
+use skillbundle_search::typos;
 use skillbundle_server::{Archive, Source};
 
 use crate::cli::output::with_help;
@@ -25,10 +27,6 @@ const STANDARD: [(&str, Scope); 4] = [
     ("./.claude/skills", Scope::Project),
     ("~/.claude/skills", Scope::Global),
 ];
-
-/// Least similarity (1 is equal) of a name that is suggested for a mistyped
-/// one: one typo in three letters, two in six.
-const MIN_SIMILARITY: f64 = 0.6;
 
 /// Bytes of an unknown file that an error message quotes.
 const QUOTED_BYTES: usize = 8;
@@ -359,30 +357,25 @@ fn skill_file(path: &Path) -> (PathBuf, Option<String>) {
     (dir, Some(below.collect::<Vec<_>>().join("/")))
 }
 
-/// The path that was probably meant.
+/// The path that was probably meant: of the name with the fewest typing mistakes, else of one that
+/// contains what was typed.
 fn suggestion<'a>(catalog: &Catalog<'a>, typed: &str) -> Result<Option<&'a str>> {
-    let typed = typed.to_lowercase();
-    let similarity = |name: &str| {
-        let name = name.to_lowercase();
-        let part = if name.contains(&typed) {
-            MIN_SIMILARITY
-        } else {
-            0.0
-        };
-        strsim::normalized_damerau_levenshtein(&name, &typed).max(part)
+    let folded = fold(typed);
+    let distance = |name: &str| {
+        let contains = fold(name).contains(&folded);
+        typos(typed, name).or(contains.then_some(usize::MAX))
     };
-    let mut best = (MIN_SIMILARITY, None);
+    let mut best: Option<(usize, &str)> = None;
     for skill in catalog.skills() {
         let skill = skill?;
-        let score = [skill.path, skill.install_name(), skill.name]
-            .into_iter()
-            .map(similarity)
-            .fold(0.0, f64::max);
-        if score > best.0 || (score >= MIN_SIMILARITY && best.1.is_none()) {
-            best = (score, Some(skill.path));
+        let names = [skill.path, skill.install_name(), skill.name];
+        if let Some(distance) = names.into_iter().filter_map(distance).min()
+            && best.is_none_or(|(least, _)| distance < least)
+        {
+            best = Some((distance, skill.path));
         }
     }
-    Ok(best.1)
+    Ok(best.map(|(_, path)| path))
 }
 
 /// Opens a bundle file; every error names it.

@@ -4,11 +4,11 @@
 //! narrowing setting cannot be read, the narrower value counts.
 
 use skillbundle_format::Settings;
+use skillbundle_search::suggest;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::frontmatter::{self, Document, Fields, to_json};
 use crate::source::{FileId, Tree};
-use crate::suggest::suggest;
 
 /// Its path in a root.
 pub(crate) const CONFIG: &str = "config.yaml";

@@ -21,7 +21,6 @@ mod rules;
 mod eval;
 
 mod paths;
-mod suggest;
 
 #[cfg(test)]
 mod testing;

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use skillbundle_format::Dialect;
+use skillbundle_search::text::fold;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -132,11 +133,6 @@ fn unique_key(path: &str, names: &BTreeSet<String>) -> String {
     } else {
         path.to_owned()
     }
-}
-
-/// A name as the bundle looks it up.
-fn fold(name: &str) -> String {
-    name.trim().chars().flat_map(char::to_lowercase).collect()
 }
 
 /// Spec 3 §4.4. If a parent does not exist, its own parent is used. A page only

@@ -61,14 +61,6 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
-/// Bytes as lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
-}
-
 fn escape<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
     let control = |c: char| is_control(c) && !kept.contains(&c);
     if !text.contains(control) {

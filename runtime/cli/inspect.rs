@@ -7,9 +7,9 @@ mod host_view;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use serde_json::Value;
-use skillbundle_format::{Catalog, File, Skill, hosts};
+use skillbundle_format::{Catalog, File, Skill, hex, hosts};
 
-use super::display::{counted, grouped, hex, many_lines, one_line};
+use super::display::{counted, grouped, many_lines, one_line};
 use super::json::{self, Envelope, SkillDetails};
 use super::list;
 use super::output::{Output, with_help};

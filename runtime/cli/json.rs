@@ -5,9 +5,8 @@
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use skillbundle_format::{Bundle, Catalog, Settings};
+use skillbundle_format::{Bundle, Catalog, Settings, hex};
 
-use super::display::hex;
 use crate::sources;
 
 /// Version of the interface: raised when a field is renamed, removed or

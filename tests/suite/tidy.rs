@@ -12,15 +12,23 @@ use crate::project::workspace;
 
 /// Our packages, and which of ours each may use. The server never sees the
 /// compiler: the binary hands it a `Source`.
-const OURS: [(&str, &[&str]); 4] = [
-    ("skillbundle-format", &[]),
-    ("skillbundle-compiler", &["skillbundle-format"]),
-    ("skillbundle-server", &["skillbundle-format"]),
+const OURS: [(&str, &[&str]); 5] = [
+    ("skillbundle-search", &[]),
+    ("skillbundle-format", &["skillbundle-search"]),
+    (
+        "skillbundle-compiler",
+        &["skillbundle-format", "skillbundle-search"],
+    ),
+    (
+        "skillbundle-server",
+        &["skillbundle-format", "skillbundle-search"],
+    ),
     (
         "skillbundle",
         &[
             "skillbundle-compiler",
             "skillbundle-format",
+            "skillbundle-search",
             "skillbundle-server",
         ],
     ),
@@ -31,11 +39,9 @@ const TEST_KIT: &str = "skillbundle-testkit";
 
 /// Heavy dependencies and the one package that may name each. Development
 /// dependencies do not count: they do not ship.
-const HOMES: [(&str, &[&str]); 4] = [
-    (
-        "skillbundle-format",
-        &["rkyv", "zstd", "memmap2", "xxhash-rust", "sha2"],
-    ),
+const HOMES: [(&str, &[&str]); 5] = [
+    ("skillbundle-search", &["strsim", "wide"]),
+    ("skillbundle-format", &["rkyv", "zstd", "memmap2", "sha2"]),
     (
         "skillbundle-compiler",
         &["serde-saphyr", "serde_yaml", "walkdir", "annotate-snippets"],

@@ -65,9 +65,17 @@ fn required(
     key: &str,
     out: &mut Vec<Diagnostic>,
 ) -> Option<String> {
+    let before = out.len();
     let text = text(fields, key, out);
     if text.is_none() {
         out.push(missing(source, fields, key));
+    }
+    let value = fields.get(key);
+    if value.is_some_and(|it| it.items().is_some() || it.entries().is_some()) {
+        // Served with its source text here, but hosts drop the skill or fail on it.
+        for diagnostic in &mut out[before..] {
+            diagnostic.severity = Severity::Error;
+        }
     }
     text
 }

@@ -2,10 +2,11 @@
 //! whom, and the shape of their values. Recovery, the checks for unknown keys and
 //! wrong shapes, and the tables in the skills that document them follow from it.
 
+use skillbundle_search::{suggest, typos};
+
 use super::Document;
 use super::node::Entry;
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::suggest::{fold, suggest};
 
 // Keys that the compiler itself reads.
 pub(crate) const ARGS: &str = "args";
@@ -187,7 +188,7 @@ fn unknown(document: &Document, entry: &Entry, meant: &str) -> Diagnostic {
 /// The key that an unknown one was probably meant to be.
 fn meant(key: &str) -> Option<&'static str> {
     let known = all().map(|known| known.name);
-    suggest(key, known).filter(|meant| meant.len() >= MIN_TYPO || fold(meant) == fold(key))
+    suggest(key, known).filter(|meant| meant.len() >= MIN_TYPO || typos(key, meant) == Some(0))
 }
 
 #[cfg(test)]

@@ -216,7 +216,7 @@ fn place(header: &Header, section: Section) -> Result<Range<usize>, Error> {
 }
 
 /// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes
         .iter()

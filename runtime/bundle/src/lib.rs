@@ -38,7 +38,7 @@ mod sample;
 
 pub use catalog::{Catalog, Root};
 pub use catalogue::{CATALOGUE_BYTES, Catalogue};
-pub use container::{Bundle, SectionInfo, publish};
+pub use container::{Bundle, SectionInfo, hex, publish};
 pub use error::Error;
 pub use extension::{
     Child, LeftOut, Page, Publication, Published, PublishedSkill, Resource, lawful_name,

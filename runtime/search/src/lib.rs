@@ -21,4 +21,4 @@ pub mod ranker;
 pub mod text_index;
 
 pub use error::Error;
-pub use suggest::suggest;
+pub use suggest::{suggest, typos};

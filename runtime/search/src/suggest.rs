@@ -1,38 +1,54 @@
-//! "Did you mean": the known word that a mistyped one is closest to.
+//! "Did you mean": the known word closest to a mistyped one.
 
-/// Of `known`, the word closest to `typed`, if close enough to be a typing
-/// mistake: by Damerau-Levenshtein distance over folded words, at most two
-/// edits and fewer than half of the letters. Of equally close words the first.
+use strsim::osa_distance;
+
+/// Longer words are no typing mistakes, and comparing them costs time.
+const MAX_LETTERS: usize = 40;
+
+/// The number of typing mistakes that make `typed` of `known`: insertions, deletions,
+/// replacements and swaps of neighbours (optimal string alignment). Case is ignored, and `_`
+/// equals `-`. `None` if more than a third of the letters of `known` differ.
+pub fn typos(typed: &str, known: &str) -> Option<usize> {
+    let length = typed.chars().count();
+    // A cheap lower bound of the distance rules out most words.
+    let may_fit = length <= MAX_LETTERS && known.len().abs_diff(length) * 3 <= known.len();
+    let distance = may_fit.then(|| osa_distance(&plain(typed), &plain(known)))?;
+    (distance * 3 <= known.len()).then_some(distance)
+}
+
+/// The known word with the fewest [`typos`], the first one of several.
 pub fn suggest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let typed = crate::text::fold(typed);
-    let most = 2.min(typed.chars().count().saturating_sub(1) / 2);
-    let distance = |word: &str| strsim::damerau_levenshtein(&typed, &crate::text::fold(word));
     known
         .into_iter()
-        .map(|word| (distance(word), word))
-        .filter(|(distance, _)| *distance <= most)
-        .min_by_key(|(distance, _)| *distance)
+        .filter_map(|word| Some((typos(typed, word)?, word)))
+        .min_by_key(|(typos, _)| *typos)
         .map(|(_, word)| word)
+}
+
+/// A word without what does not count as a typing mistake.
+fn plain(word: &str) -> String {
+    word.to_lowercase().replace('_', "-")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::suggest;
 
     #[test]
-    fn typing_mistakes_are_close_and_other_words_are_not() {
-        let known = ["name", "description", "keywords", "description-short"];
-        for (typed, expected) in [
-            ("Name", Some("name")),
-            ("nmae", Some("name")),
+    fn the_closest_word_is_suggested_if_it_is_close_enough() {
+        let known = ["description", "name", "allowed-tools", "min_score"];
+        for (word, expected) in [
             ("desciption", Some("description")),
-            ("keyword", Some("keywords")),
-            ("kywrds", Some("keywords")),
-            ("n", None),
-            ("game over", None),
+            ("Description", Some("description")),
+            ("nmae", Some("name")),
+            ("allowed_tools", Some("allowed-tools")),
+            ("min-scores", Some("min_score")),
+            ("author", None),
             ("", None),
+            ("n", None),
         ] {
-            assert_eq!(suggest(typed, known), expected, "{typed}");
+            assert_eq!(suggest(word, known), expected, "{word:?}");
         }
+        assert_eq!(suggest(&"x".repeat(100_000), known), None);
     }
 }

@@ -21,7 +21,6 @@ mod cursor;
 mod instructions;
 mod preview;
 mod reply;
-mod suggest;
 mod tools;
 mod toolset;
 

@@ -146,8 +146,11 @@ pub(super) fn value_at(text: &str, part: &Range<usize>, at: usize) -> Option<Val
     let lines: Vec<Line> = Line::all(text, part).collect();
     let index = lines.iter().position(|line| line.range().contains(&at))?;
     let index = first_line(text, &lines, index);
+    let (index, entry) = match text_below_key(text, &lines, index) {
+        Some(below) => below,
+        None => (index, lines[index].entry(text)?),
+    };
     let line = lines[index];
-    let entry = line.entry(text)?;
     let first = text[entry.value..line.end].trim_end();
     if entry.value >= line.end || at < entry.value || is_block_header(first) {
         return None;
@@ -171,6 +174,29 @@ pub(super) fn value_at(text: &str, part: &Range<usize>, at: usize) -> Option<Val
         range: entry.value..end,
         text: fold(&text[entry.value..end]),
     })
+}
+
+/// Unquoted text that begins on the line below its key and contains the line `from`:
+/// the index of its first line, and the entry of the key with that text as value.
+fn text_below_key(text: &str, lines: &[Line], from: usize) -> Option<(usize, LineEntry)> {
+    let depth = lines[from].indent(text).len();
+    let has_content = |line: &Line| !line.content(text).is_empty();
+    let (key, entry) = lines[..from]
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(at, line)| {
+            let entry = line.entry(text)?;
+            (entry.column < depth && entry.key.is_some()).then_some((at, entry))
+        })?;
+    let first = key + 1 + lines[key + 1..=from].iter().position(has_content)?;
+    let is_text = text[entry.value..lines[key].end].trim().is_empty()
+        && lines[first].entry(text).is_none()
+        && !lines[first]
+            .content(text)
+            .starts_with(['"', '\'', '[', '{', '|', '>', '#', '&', '*', '!']);
+    let value = lines[first].content_start(text);
+    is_text.then_some((first, LineEntry { value, ..entry }))
 }
 
 /// The index of the line whose value the line `from` continues.

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
+use skillbundle_search::text::fold;
+use skillbundle_search::typos;
 
 use super::catalogue;
 use super::reply::{Reply, ToolError, digest, shortened};
-use super::suggest::distance;
 use super::tools::ToolCall;
 use crate::source::Generation;
 
@@ -163,28 +164,25 @@ fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<Re
     let structured = json!({
         "error": format!("Skill '{name}' not found."),
         "code": "skill_not_found",
-        "did_you_mean": alike(&name.to_lowercase(), catalog)?,
+        "did_you_mean": alike(&name, catalog)?,
     });
     Ok(Reply::text(text, structured).failing())
 }
 
-/// Names that are at most two letters away from the wanted one, contain it, or are contained in it;
-/// the nearest first.
+/// Names that `wanted` may be a typing mistake for, that contain it, or that it contains; the
+/// nearest first.
 fn alike<'a>(wanted: &str, catalog: Catalog<'a>) -> Result<Vec<&'a str>, Error> {
-    let wanted: Vec<char> = wanted.chars().collect();
+    let wanted = fold(wanted);
+    let contains = |long: &str, short: &str| short.chars().nth(2).is_some() && long.contains(short);
     let mut near = Vec::new();
     for skill in catalog.skills().take(COMPARED) {
         let name = skill?.callable_name()?;
-        let letters: Vec<char> = name.to_lowercase().chars().collect();
-        let away = distance(&wanted, &letters);
-        let holds = |long: &[char], short: &[char]| {
-            short.len() > 2 && long.windows(short.len()).any(|part| part == short)
-        };
-        if away <= 2 && away < letters.len() {
-            near.push((away, name));
-        } else if holds(&letters, &wanted) || holds(&wanted, &letters) {
-            near.push((3, name));
-        }
+        let folded = fold(name);
+        let is_part = contains(&folded, &wanted) || contains(&wanted, &folded);
+        near.extend(match typos(&wanted, &folded) {
+            Some(typos) => Some((typos, name)),
+            None => is_part.then_some((usize::MAX, name)),
+        });
     }
     near.sort_unstable();
     Ok(near

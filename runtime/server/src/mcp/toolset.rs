@@ -4,8 +4,8 @@
 use std::str::FromStr;
 
 use skillbundle_format::Catalog;
+use skillbundle_search::suggest;
 
-use super::suggest::distance;
 use super::tools::{TOOLS, Tool};
 use crate::Options;
 use crate::error::Error;
@@ -194,13 +194,9 @@ fn named(word: &str) -> Result<Set, Error> {
 fn unknown(word: &str) -> Error {
     let tools: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
     let presets: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).chain([ALL]).collect();
-    let letters = |word: &str| word.chars().collect::<Vec<_>>();
-    let typed = letters(&word.to_lowercase());
-    let away = |name: &str| distance(&typed, &letters(name));
-    let nearest = tools.iter().chain(&presets).min_by_key(|name| away(name));
-    let suggestion = nearest
-        .filter(|name| away(name) <= 2 && away(name) < typed.len())
-        .map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+    let known = tools.iter().chain(&presets).copied();
+    let suggestion =
+        suggest(word, known).map_or_else(String::new, |name| format!("did you mean `{name}`? "));
     Error::UnknownTool(format!(
         "no tool or preset `{word}`; {suggestion}tools: {}; presets: {}",
         tools.join(", "),
@@ -271,7 +267,7 @@ mod tests {
                 "skill,rooter",
                 "no tool or preset `rooter`; did you mean `router`? ",
             ),
-            ("shell", "no tool or preset `shell`; did you mean `skill`? "),
+            ("shell", "no tool or preset `shell`; tools: skill, "),
             (
                 "everything",
                 "no tool or preset `everything`; tools: skill, ",
