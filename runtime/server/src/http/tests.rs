@@ -7,3 +7,5 @@ mod headers;
 mod kit;
 mod limits;
 mod shutdown;
+#[cfg(feature = "conformance-fixtures")]
+mod streaming;
