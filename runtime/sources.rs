@@ -155,6 +155,7 @@ impl Sources {
     }
 
     /// The roots to compile. Fails if none were named, or a bundle was.
+    #[cfg(feature = "compile")]
     pub(crate) fn roots(&self, command: &str) -> Result<Vec<SkillRoot>> {
         match self.select()? {
             Selection::Roots(roots) => Ok(roots),

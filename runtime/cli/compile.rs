@@ -36,10 +36,6 @@ Exit codes: 0 no errors, 1 errors found, 2 could not run.";
 #[command(after_help = EXAMPLES)]
 #[command(group(ArgGroup::new("outcome").required(true).args(["output", "check"])))]
 #[command(override_usage = "skillbundle compile PATH... (-o FILE | --check) [--verbose] [--json]")]
-#[cfg_attr(
-    not(feature = "compile"),
-    expect(dead_code, reason = "parsed, never used")
-)]
 pub(crate) struct Args {
     #[command(flatten)]
     sources: Sources,

@@ -40,10 +40,6 @@ Exit codes: 0 success, 1 a bound was missed or a request is invalid, 2 could not
 #[command(
     override_usage = "skillbundle eval PATH... [--min-hits SHARE] [--max-false SHARE] [--verbose] [--json]"
 )]
-#[cfg_attr(
-    not(feature = "compile"),
-    expect(dead_code, reason = "parsed, never used")
-)]
 pub(crate) struct Args {
     #[command(flatten)]
     sources: Sources,
