@@ -32,7 +32,7 @@ fn office() -> Project {
     let project = Project::from_fixture("tree");
     fs::create_dir(project.path("tree")).expect("a folder can be made");
     for entry in ["_root", "_root.md", "api", "no-inherit.md", "ui"] {
-        fs::rename(project.path(entry), project.path(format!("tree/{entry}")))
+        fs::rename(project.path(entry), project.path(&format!("tree/{entry}")))
             .expect("a file can be moved");
     }
     project
@@ -337,7 +337,7 @@ fn manual_pages_cover_every_command() {
         "-completions",
         "-man",
     ] {
-        let page = fs::read_to_string(project.path(format!("pages/skillbundle{command}.1")))
+        let page = fs::read_to_string(project.path(&format!("pages/skillbundle{command}.1")))
             .expect("a page per command");
         let examples = page.split_once("\nExamples:\n").expect("examples").1;
         assert!(

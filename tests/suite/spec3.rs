@@ -101,7 +101,7 @@ fn resources_lie_beside_their_skill() {
         let bytes = found.bytes().expect("readable").expect("on disk");
         assert_eq!(
             *bytes,
-            std::fs::read(project.path(format!("{path}/{file}"))).expect("a file")
+            std::fs::read(project.path(&format!("{path}/{file}"))).expect("a file")
         );
     }
     assert!(

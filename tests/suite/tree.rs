@@ -261,7 +261,7 @@ fn assets_come_byte_for_byte() {
     for (skill, file, kind, from, mime) in ASSETS {
         let reply = session.tool_json("get_asset", &json!({ "skill_path": skill, "file": file }));
         let owner = from.unwrap_or(skill);
-        let bytes = std::fs::read(project.path(format!("{owner}/{file}"))).expect("a fixture");
+        let bytes = std::fs::read(project.path(&format!("{owner}/{file}"))).expect("a fixture");
         let mut wanted = json!({ "skill_path": skill, "file": file });
         if let Some(mime) = mime {
             wanted["content_base64"] = json!(base64(&bytes));
@@ -292,7 +292,7 @@ fn scripts_come_like_assets() {
     ] {
         let reply = session.tool_json("get_asset", &json!({ "skill_path": skill, "file": file }));
         let owner = from.unwrap_or(skill);
-        let text = std::fs::read_to_string(project.path(format!("{owner}/{file}"))).expect("text");
+        let text = std::fs::read_to_string(project.path(&format!("{owner}/{file}"))).expect("text");
         assert_eq!(reply["content"], text);
         assert_eq!(reply["resolved_from"], json!(from));
     }
