@@ -100,14 +100,14 @@ fn a_newer_format_is_refused_with_both_versions_and_the_way_out() {
             error,
             Error::Version {
                 found: 7,
-                supported: 2,
+                supported: 3,
                 ..
             }
         ),
         "{error:?}"
     );
     let text = error.to_string();
-    for part in ["format 7", "format 2", MENDS] {
+    for part in ["format 7", "format 3", MENDS] {
         assert!(text.contains(part), "no {part:?} in: {text}");
     }
 }
