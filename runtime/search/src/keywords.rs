@@ -1,11 +1,13 @@
-//! Which skills a request's tokens match by their declared keywords (spec 3
-//! §5.2), from tables made when compiling. Exactly what comparing every token
-//! with every keyword would find, without doing so.
+//! Which documents match a request by their declared keywords (spec 3 §5.2). The result is what
+//! comparing every token with every keyword would give, without doing so.
 //!
-//! The rule: a token and a keyword of at least [`SHORT`] characters each match
-//! where one contains the other; if either is shorter, only equality matches.
-//! (The spec's text says "both shorter" and its table "either"; with "both",
-//! `go` would match `golang`, which the table forbids.)
+//! The rule: a token and a keyword of at least three characters each match if one contains the
+//! other; if either is shorter, they must be equal. (The specification's text says "both shorter",
+//! its table "either". With "both", `go` would match `golang`, which the table forbids.)
+//!
+//! Unlike the text index, which scans its dictionary for each word, this one has a suffix array
+//! (Manber and Myers, 1990): requests are long, and a scan per token would let one of a few
+//! megabytes take seconds.
 
 use std::ops::Range;
 
@@ -39,14 +41,12 @@ const DAMAGED: Error = Error::Corrupt("the keyword index contradicts itself");
 /// "No such keyword" in a `u32` reference, and a free slot.
 const NONE: u32 = u32::MAX;
 
-/// The keywords of all skills, in the columns that [`build`] made.
-///
-/// Keywords are lower-cased and distinct. First come those of at most
-/// [`INDEXED_MAX`] bytes in byte order, then the longer ones. A *group* is the
-/// keywords that share their first [`SHORT`] characters (their [`head`]): a
-/// contiguous run, found by its hash. A *parent* is the longest other keyword
-/// of the same group that a keyword begins with. A *suffix* is the rest of an
-/// indexed keyword from one of its characters on, if that is not short.
+/// The keywords of all documents, in the columns that [`build`] made.
+// Keywords are lower-cased and distinct: first those of at most `INDEXED_MAX` bytes in byte order,
+// then the longer ones. A *group* is the run of keywords that share their first `SHORT` characters
+// (their `head`), found by its hash. A *parent* is the longest other keyword of the group that a
+// keyword begins with. A *suffix* is the rest of an indexed keyword from one of its characters on,
+// if it is not short.
 #[derive(Debug, Clone, Copy)]
 pub struct KeywordIndex<'a> {
     declarations: Declarations<'a>,
