@@ -295,7 +295,8 @@ fn era(method: &Method, meta: &Meta<'_>, session: Option<Era>) -> Result<Era, Rp
     if (stateless || !in_handshake) && !meta.missing().is_empty() {
         return Err(missing());
     }
-    Ok(if stateless {
+    // Whatever revision it names, this asks for those there are.
+    Ok(if stateless || method.name == methods::DISCOVER {
         Era::Stateless
     } else {
         Era::Handshake

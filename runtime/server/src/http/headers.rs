@@ -51,14 +51,6 @@ struct Repeated<'a> {
     protocol_version: Option<&'a RawValue>,
 }
 
-/// What headers and message say together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Context {
-    pub(super) era: Era,
-    /// Whether `_meta` has all that 2026-07-28 requires.
-    complete: bool,
-}
-
 /// Reads the header `Accept`. For each media type the most specific range counts (RFC 9110, section
 /// 12.5.1); without the header, everything is accepted.
 pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
@@ -101,13 +93,13 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(JSON))
 }
 
-/// Checks the headers of a request. `schema` gives the input schema of a tool that has parameters
-/// which headers repeat.
+/// Checks the headers of a request, and tells its era. `schema` gives the input schema of a tool that
+/// has parameters which headers repeat.
 pub(super) fn check_request(
     headers: &HeaderMap,
     request: &Request<'_>,
     schema: impl FnOnce(&str) -> Option<Value>,
-) -> Result<Context, RpcError> {
+) -> Result<Era, RpcError> {
     let version = value(headers, VERSION)?;
     let repeated: Repeated<'_> = request.params().unwrap_or_default();
     if request.method == methods::INITIALIZE
@@ -129,14 +121,10 @@ pub(super) fn check_request(
     if stateless && request.method == methods::INITIALIZE {
         return Err(methods::unknown(methods::INITIALIZE));
     }
-    let era = if stateless {
+    Ok(if stateless {
         Era::Stateless
     } else {
         Era::Handshake
-    };
-    Ok(Context {
-        era,
-        complete: meta.missing().is_empty(),
     })
 }
 
@@ -159,25 +147,18 @@ pub(super) fn check_version(headers: &HeaderMap) -> Result<Option<&str>, RpcErro
     Ok(version)
 }
 
-impl Context {
-    /// The context of a request whose headers are wrong.
-    pub(super) const REJECTED: Self = Self {
-        era: Era::Stateless,
-        complete: false,
-    };
-
-    /// The HTTP status for an error. Up to 2025-11-25, errors of methods are answered with 200.
-    pub(super) fn status(self, error: &RpcError) -> StatusCode {
-        match error.code {
-            ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
-            _ if self.era == Era::Handshake => StatusCode::OK,
-            ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
-            | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
-            | ErrorCode::HEADER_MISMATCH => StatusCode::BAD_REQUEST,
-            ErrorCode::INVALID_PARAMS if !self.complete => StatusCode::BAD_REQUEST,
-            ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
-            _ => StatusCode::OK,
-        }
+/// The HTTP status for an error. Up to 2025-11-25, errors of methods are answered with 200.
+pub(super) fn status(era: Era, request: &Request<'_>, error: &RpcError) -> StatusCode {
+    let complete = || request.meta().is_ok_and(|meta| meta.missing().is_empty());
+    match error.code {
+        ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
+        _ if era == Era::Handshake => StatusCode::OK,
+        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+        | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
+        | ErrorCode::HEADER_MISMATCH => StatusCode::BAD_REQUEST,
+        ErrorCode::INVALID_PARAMS if !complete() => StatusCode::BAD_REQUEST,
+        ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
     }
 }
 
@@ -187,7 +168,7 @@ fn check_handshake(
     headers: &HeaderMap,
     version: Option<&str>,
     offered: &str,
-) -> Result<Context, RpcError> {
+) -> Result<Era, RpcError> {
     if let Some(version) = version
         && version != offered
     {
@@ -201,10 +182,7 @@ fn check_handshake(
     {
         expect(METHOD, Some(method), Some(methods::INITIALIZE))?;
     }
-    Ok(Context {
-        era: Era::Handshake,
-        complete: false,
-    })
+    Ok(Era::Handshake)
 }
 
 /// Checks `Mcp-Name` and `Mcp-Param-*`.

@@ -18,12 +18,12 @@ use tokio_util::sync::CancellationToken;
 use super::auth::Auth;
 use super::body::{self, ReadError};
 use super::events::{Answering, Events, Next, Reply};
-use super::headers::{self, Accepts, Context};
+use super::headers::{self, Accepts};
 use super::response::{self, Response};
 use super::timed_stream::{Activity, Handover};
 use super::{Limits, health};
 use crate::jsonrpc::{self, Id, LONGEST, Message, Request, RpcError};
-use crate::mcp::{Client, Notify, Plan, Server};
+use crate::mcp::{Client, Era, Notify, Plan, Server};
 use crate::source::Refresher;
 
 /// The path of the protocol.
@@ -90,12 +90,13 @@ impl Service {
             method: None,
             turn: None,
         };
-        let mut response = if let Some(response) = self.check_head(&head).await {
-            response
-        } else {
-            let answer = self.answer_message(&head, body, activity, &mut progress);
-            let answer = timeout(self.limits.request, answer).await;
-            answer.unwrap_or_else(|_| timed_out(&progress.stage))
+        let mut response = match self.check_head(&head).await {
+            Err(response) => response,
+            Ok(accepts) => {
+                let answer = self.answer_message(&head, accepts, body, activity, &mut progress);
+                let answer = timeout(self.limits.request, answer).await;
+                answer.unwrap_or_else(|_| timed_out(&progress.stage))
+            }
         };
         log(&head, &progress, &response, began);
         let handover = Handover::new(Arc::clone(activity), progress.turn);
@@ -103,43 +104,45 @@ impl Service {
         response
     }
 
-    /// The response, if the head alone decides it.
-    async fn check_head(&self, head: &Parts) -> Option<Response> {
+    /// What the client accepts, or the response if the head alone decides it.
+    async fn check_head(&self, head: &Parts) -> Result<Accepts, Response> {
         let path = head.uri.path();
         if let Some(response) = health::answer(&head.method, path, &self.refresher).await {
-            return Some(response);
+            return Err(response);
         }
         if let Err(rejection) = self.auth.check(&head.uri, &head.headers) {
-            return Some(response::rejected(rejection));
+            return Err(response::rejected(rejection));
         }
         if path != PATH {
-            return Some(response::text(
+            return Err(response::text(
                 StatusCode::NOT_FOUND,
                 "nothing here; the protocol is served at /mcp",
             ));
         }
         if head.method != Method::POST {
-            return Some(response::method_not_allowed("POST"));
+            return Err(response::method_not_allowed("POST"));
         }
         if !headers::is_json(&head.headers) {
-            return Some(response::text(
+            return Err(response::text(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "expected the header Content-Type: application/json",
             ));
         }
         let accepts = headers::accepts(&head.headers);
-        (!accepts.json && !accepts.events).then(|| {
-            response::text(
+        if !accepts.json && !accepts.events {
+            return Err(response::text(
                 StatusCode::NOT_ACCEPTABLE,
                 "expected application/json or text/event-stream in the header Accept",
-            )
-        })
+            ));
+        }
+        Ok(accepts)
     }
 
     /// Reads the message and answers it, as one of a limited number.
     async fn answer_message(
         &self,
         head: &Parts,
+        accepts: Accepts,
         body: Incoming,
         activity: &Activity,
         progress: &mut Progress,
@@ -157,15 +160,17 @@ impl Service {
         };
         progress.method = Some(request.method.clone().into_owned());
         let schema = |tool: &str| self.server.header_schema(tool);
-        let context = match headers::check_request(&head.headers, &request, schema) {
-            Ok(context) => context,
-            Err(wrong) => {
-                return error(Context::REJECTED.status(&wrong), Some(&request.id), &wrong);
-            }
+        let reject = |era, wrong: &RpcError| {
+            let status = headers::status(era, &request, wrong);
+            error(status, Some(&request.id), wrong)
         };
-        let plan = match self.server.plan(&request, Some(context.era)) {
+        let era = match headers::check_request(&head.headers, &request, schema) {
+            Ok(era) => era,
+            Err(wrong) => return reject(Era::Stateless, &wrong),
+        };
+        let plan = match self.server.plan(&request, Some(era)) {
             Ok(plan) => plan,
-            Err(wrong) => return error(context.status(&wrong), Some(&request.id), &wrong),
+            Err(wrong) => return reject(era, &wrong),
         };
         progress.turn = Arc::clone(&self.turns).acquire_owned().await.ok();
         progress.stage = Stage::Answer;
@@ -173,10 +178,9 @@ impl Service {
         let answered = jsonrpc::write_response(&request.id, &mut json, |out| {
             self.server.answer_now(plan, &request, out)
         });
-        let accepts = headers::accepts(&head.headers);
         let mut answering = match answered {
-            Some(answered) => Answering::done(reply(context, &answered, json)),
-            None => self.start(plan, request.into_owned(), context, accepts),
+            Some(answered) => Answering::done(reply(era, &request, &answered, json)),
+            None => self.start(plan, request.into_owned(), era, accepts),
         };
         match answering.next().await {
             Next::Reply(reply) if accepts.json || reply.status != StatusCode::OK => {
@@ -191,7 +195,7 @@ impl Service {
         &self,
         plan: Plan,
         request: Request<'static>,
-        context: Context,
+        era: Era,
         accepts: Accepts,
     ) -> Answering {
         let server = self.server.clone();
@@ -206,7 +210,7 @@ impl Service {
                 let start = jsonrpc::begin_response(&request.id, &mut json);
                 let answered = server.answer(plan, &request, &client, &mut json).await;
                 jsonrpc::end_response(&request.id, start, &mut json, &answered);
-                reply(context, &answered, json)
+                reply(era, &request, &answered, json)
             }
         })
     }
@@ -214,9 +218,9 @@ impl Service {
 
 const BAD_REQUEST: StatusCode = StatusCode::BAD_REQUEST;
 
-fn reply(context: Context, answered: &Result<(), RpcError>, json: Vec<u8>) -> Reply {
+fn reply(era: Era, request: &Request<'_>, answered: &Result<(), RpcError>, json: Vec<u8>) -> Reply {
     let error = answered.as_ref().err();
-    let status = error.map_or(StatusCode::OK, |error| context.status(error));
+    let status = error.map_or(StatusCode::OK, |error| headers::status(era, request, error));
     Reply { status, json }
 }
 

@@ -13,6 +13,7 @@ const SKILL: &str = "Mcp-Name: skill";
 const FULL: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 const WITHOUT_CAPABILITIES: &str =
     r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+const OLD_META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}"#;
 const FUTURE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2031-01-01","io.modelcontextprotocol/clientCapabilities":{}}"#;
 const CLIENT: &str = r#""capabilities":{},"clientInfo":{"name":"t","version":"0"}"#;
 
@@ -96,6 +97,7 @@ fn headers_and_messages_must_agree() {
         (&[V, "Mcp-Method: tools/list"], "tools/list", &[], 400, -32602),
         (&[V, "Mcp-Method: tools/list"], "tools/list", &[WITHOUT_CAPABILITIES], 400, -32602),
         (&[], "server/discover", &[], 400, -32602),
+        (&[OLD], "server/discover", &[OLD_META], 200, 0),
         (&[V, "Mcp-Method: tools/list"], "tools/list", &[FUTURE], 400, -32020),
         (&["MCP-Protocol-Version: 2031-01-01", "Mcp-Method: tools/list"], "tools/list", &[FUTURE], 400, -32022),
         // 2026-07-28: methods, and errors of methods.
