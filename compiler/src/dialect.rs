@@ -41,7 +41,7 @@ fn common(source: &Source<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnostic>) -
         parent: None,
         keywords: Vec::new(),
         frontmatter_json: document.to_json(),
-        mended: document.recovered,
+        recovered: document.recovered,
         source: Arc::clone(source.bytes),
         text_start: document.text_start,
         body: document.body.clone(),

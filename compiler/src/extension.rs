@@ -3,7 +3,7 @@
 //! writes the listing.
 
 use skillbundle_format::{
-    Dialect, LeftOut, Publication, SkillEntry, SkillSet, lawful_name, publications,
+    Dialect, Publication, SkillEntry, SkillSet, Unpublished, publications, slug,
 };
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
@@ -46,7 +46,7 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
                 out.extend(large_skill(skill, position, files, bytes));
                 out.extend(large_text(skill, position, skill_md_bytes));
             }
-            Publication::LeftOut(reason) => {
+            Publication::Unpublished(reason) => {
                 let size = |it: &skillbundle_format::FileEntry| {
                     it.bytes.as_ref().map_or(0, |bytes| bytes.len())
                 };
@@ -59,7 +59,7 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
                 ));
                 let diagnostic = left_out(skill, position, &reason, positions);
                 // If it is a copy, nothing is lost.
-                let is_copy = matches!(&reason, LeftOut::Taken(other)
+                let is_copy = matches!(&reason, Unpublished::Taken(other)
                     if set.skills[*other].source == skill.source);
                 let severity = if is_copy {
                     Severity::Info
@@ -115,7 +115,7 @@ fn large_text(skill: &SkillEntry, position: &Position, bytes: u64) -> Option<Dia
 fn left_out(
     skill: &SkillEntry,
     position: &Position,
-    reason: &LeftOut,
+    reason: &Unpublished,
     positions: &[Position],
 ) -> Diagnostic {
     let report = |why: &str, span: Option<Span>| {
@@ -123,28 +123,30 @@ fn left_out(
         Diagnostic::new(Code::NotPublished, position.shown.as_str(), message).at(span)
     };
     match reason {
-        LeftOut::Name => {
-            let name = lawful_name(&skill.name);
+        Unpublished::Name => {
+            let name = slug(&skill.name);
             report("it does not allow this name", position.name).help(format!(
                 "write `name: {name}`; it allows up to 64 of a-z, 0-9 and single hyphens"
             ))
         }
-        LeftOut::Description => {
+        Unpublished::Description => {
             report("the description is not text", None).help("put the description in quotes")
         }
         // The recovered mistake has a diagnostic of its own.
-        LeftOut::Mended => report("hosts read this frontmatter differently", None)
+        Unpublished::Recovered => report("hosts read this frontmatter differently", None)
             .help("fix the other problems of this file")
             .severity(Severity::Info),
-        LeftOut::ByteOrderMark => report("the file begins with a byte order mark", None)
+        Unpublished::ByteOrderMark => report("the file begins with a byte order mark", None)
             .help("save it as UTF-8 without a byte order mark"),
-        LeftOut::File(path) => report(&format!("the URI of `{path}` is too long"), None)
+        Unpublished::File(path) => report(&format!("the URI of `{path}` is too long"), None)
             .help("rename the file or move the skill; a URI has at most 2,048 bytes"),
-        LeftOut::Taken(other) => report("another skill has its URI", position.name)
+        Unpublished::Taken(other) => report("another skill has its URI", position.name)
             .related_in(&positions[*other].shown, None, "this skill has the URI")
             .help("give one of the two another name"),
-        LeftOut::Overlaps(other) => report("its folder overlaps another skill's", position.name)
-            .related_in(&positions[*other].shown, None, "this skill is published")
-            .help("name each skill like its folder, or move one of the two"),
+        Unpublished::Overlaps(other) => {
+            report("its folder overlaps another skill's", position.name)
+                .related_in(&positions[*other].shown, None, "this skill is published")
+                .help("name each skill like its folder, or move one of the two")
+        }
     }
 }

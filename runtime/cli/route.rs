@@ -1,8 +1,6 @@
 //! `skillbundle route`: which skill a request means, and why. The answer is
 //! `Catalog::route`'s, which an agent host gets too; here it is drawn.
 
-use std::borrow::Cow;
-
 use anyhow::Result;
 use skillbundle_format::{Candidate, Decision, Route, Settings, rounded};
 
@@ -410,7 +408,7 @@ fn json_candidate<'r, 'a>(
         skill: (&candidate.skill).into(),
         score: rounded(candidate.score),
         ranker: candidate.ranker,
-        matched_keywords: keywords.map(Cow::into_owned).collect(),
+        matched_keywords: keywords.map(str::to_owned).collect(),
         why: json::Explanation {
             matches: matches.collect(),
             pairs: pairs.collect(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use skillbundle_compiler::{Options, Root, Severity, compile};
-use skillbundle_format::{Bundle, LeftOut, Publication, SkillSet, publications};
+use skillbundle_format::{Bundle, Publication, SkillSet, Unpublished, publications};
 use skillbundle_testkit::{material, test_with};
 
 /// Every file called `SKILL.md`, found independently of the compiler.
@@ -31,13 +31,13 @@ fn check_extension(set: &SkillSet) {
     for outcome in publications(set) {
         let reason = match outcome {
             Publication::Published { .. } => "published",
-            Publication::LeftOut(LeftOut::Name) => "name",
-            Publication::LeftOut(LeftOut::Description) => "description",
-            Publication::LeftOut(LeftOut::Mended) => "not YAML",
-            Publication::LeftOut(LeftOut::ByteOrderMark) => "byte order mark",
-            Publication::LeftOut(LeftOut::File(_)) => "file name",
-            Publication::LeftOut(LeftOut::Taken(_)) => "URI taken",
-            Publication::LeftOut(LeftOut::Overlaps(_)) => "overlap",
+            Publication::Unpublished(Unpublished::Name) => "name",
+            Publication::Unpublished(Unpublished::Description) => "description",
+            Publication::Unpublished(Unpublished::Recovered) => "not YAML",
+            Publication::Unpublished(Unpublished::ByteOrderMark) => "byte order mark",
+            Publication::Unpublished(Unpublished::File(_)) => "file name",
+            Publication::Unpublished(Unpublished::Taken(_)) => "URI taken",
+            Publication::Unpublished(Unpublished::Overlaps(_)) => "overlap",
         };
         *reasons.entry(reason).or_default() += 1;
     }

@@ -27,8 +27,8 @@ mod verify;
 
 pub(crate) use build::{Contents, ResourceEntry, build};
 pub use resource::{Child, Resource};
-pub use rule::{LeftOut, Publication, publications};
-pub use uri::lawful as lawful_name;
+pub use rule::{Publication, Unpublished, publications};
+pub use uri::slug;
 
 use uri::{last_name, name_of};
 

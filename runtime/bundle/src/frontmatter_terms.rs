@@ -1,41 +1,74 @@
-//! What the frontmatter says about when a skill is of use, beside its
-//! description: the keys that authors and hosts use for it, at the top or
-//! under `metadata`.
+//! What ranking, filters and prompts need of a skill's frontmatter, read once when a bundle is
+//! written. The keys stand at the top or under `metadata`, as authors and hosts use them.
 
 use serde_json::{Map, Value};
 use skillbundle_search::text::{Token, Tokenizer, fold};
 
 use crate::model::SkillEntry;
 
-/// Lists of words and phrases.
+/// Keys with lists of words and phrases.
 const LISTS: &[&str] = &["keywords", "tags", "triggers"];
 
-/// Of those, what sorts skills for people.
+/// Those of them that sort skills for people.
 const LABELS: &[&str] = &["keywords", "tags"];
 
-/// Prose.
+/// Keys with prose.
 const PROSE: &[&str] = &["when_to_use", "when-to-use"];
 
-/// Keys of `triggers` whose requests are another skill's: their words must not find this one.
+/// Keys of `triggers` with requests for other skills: their words must not find this one.
 const AGAINST: &[&str] = &["negative", "should_not_trigger"];
 
-/// What was declared.
+/// Values of `user-invocable` that mean no.
+const NO: &[&str] = &["false", "no", "off", "0"];
+
+/// What the frontmatter declares.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Declared {
+pub(crate) struct FrontmatterTerms {
+    /// Texts that the ranker indexes as keywords.
     pub(crate) keywords: Vec<String>,
+    /// Text that the ranker indexes with the description.
     pub(crate) when_to_use: String,
+    /// Tags and keywords as a filter compares them, see [`fold`].
+    pub(crate) labels: Vec<String>,
+    /// Declared keywords, tags and triggers as the author wrote them, each once.
+    pub(crate) phrases: Vec<String>,
+    /// Whether the skill is no prompt.
+    pub(crate) is_hidden: bool,
+    /// The names of its arguments as a prompt.
+    pub(crate) arguments: Vec<String>,
+    /// What is expected of all arguments together; may be empty.
+    pub(crate) argument_hint: String,
 }
 
-impl Declared {
+impl FrontmatterTerms {
     pub(crate) fn of(skill: &SkillEntry) -> Self {
-        let mut declared = Self::default();
-        each_map(&skill.frontmatter_json, |map| declared.take(map));
-        declared
+        let mut terms = Self::default();
+        // The compiler wrote it; if it cannot be read, it declares nothing.
+        let frontmatter = serde_json::from_str(&skill.frontmatter_json);
+        if let Ok(Value::Object(frontmatter)) = frontmatter {
+            terms.take(&frontmatter);
+            terms.take_prompt(&frontmatter);
+            if let Some(Value::Object(metadata)) = frontmatter.get("metadata") {
+                terms.take(metadata);
+            }
+        }
+        terms
     }
 
     fn take(&mut self, map: &Map<String, Value>) {
-        for value in LISTS.iter().filter_map(|key| map.get(*key)) {
-            texts(value, &mut self.keywords);
+        for (key, value) in LISTS.iter().filter_map(|key| Some((key, map.get(*key)?))) {
+            let mut lines = Vec::new();
+            texts(value, &mut lines);
+            if LABELS.contains(key) {
+                // A list in one text is separated by commas.
+                for label in lines.iter().flat_map(|line| line.split(',')) {
+                    self.labels.push(fold(label));
+                    self.add_phrase(label.trim());
+                }
+            } else {
+                lines.iter().for_each(|line| self.add_phrase(line));
+            }
+            self.keywords.append(&mut lines);
         }
         for value in PROSE.iter().filter_map(|key| map.get(*key)) {
             let mut lines = Vec::new();
@@ -44,81 +77,62 @@ impl Declared {
             self.when_to_use.push('\n');
         }
     }
-}
 
-/// Whether the frontmatter has this tag among its tags or keywords, compared
-/// as names are. `tag` is folded already.
-pub(crate) fn has_tag(frontmatter_json: &str, tag: &str) -> bool {
-    let mut tags = Vec::new();
-    each_map(frontmatter_json, |map| {
-        for value in LABELS.iter().filter_map(|key| map.get(*key)) {
-            texts(value, &mut tags);
+    fn add_phrase(&mut self, phrase: &str) {
+        if !self.phrases.iter().any(|known| known == phrase) {
+            self.phrases.push(phrase.to_owned());
         }
-    });
-    tags.iter()
-        .flat_map(|text| text.split(','))
-        .any(|text| fold(text) == tag)
-}
-
-/// The declared keywords, tags and triggers that say something and all of whose
-/// terms are held, as the author wrote them, each once.
-pub(crate) fn held_keywords(frontmatter_json: &str, holds: impl Fn(&str) -> bool) -> Vec<String> {
-    // Most skills declare none; to know that, nothing need be parsed.
-    if !LISTS.iter().any(|key| has_text(frontmatter_json, key)) {
-        return Vec::new();
     }
-    let mut keywords = Vec::new();
-    each_map(frontmatter_json, |map| {
-        for (key, value) in LISTS.iter().filter_map(|key| Some((key, map.get(*key)?))) {
-            let mut lines = Vec::new();
-            texts(value, &mut lines);
-            if LABELS.contains(key) {
-                let parts = lines.iter().flat_map(|line| line.split(','));
-                keywords.extend(parts.map(|part| part.trim().to_owned()));
-            } else {
-                keywords.append(&mut lines);
+
+    fn take_prompt(&mut self, frontmatter: &Map<String, Value>) {
+        self.is_hidden = match frontmatter.get("user-invocable") {
+            Some(Value::Bool(offered)) => !offered,
+            Some(Value::String(word)) => NO.contains(&word.to_lowercase().as_str()),
+            Some(Value::Number(number)) => number.as_f64() == Some(0.0),
+            _ => false,
+        };
+        self.arguments = frontmatter.get("arguments").map(words).unwrap_or_default();
+        self.argument_hint = match frontmatter.get("argument-hint") {
+            None => String::new(),
+            Some(Value::String(hint)) => hint.clone(),
+            // Written without quotes, `[topic]` is a list to YAML.
+            Some(hint) => {
+                let words = words(hint).into_iter().map(|word| format!("[{word}]"));
+                words.collect::<Vec<_>>().join(" ")
             }
-        }
-    });
+        };
+    }
+}
+
+/// The phrases that have terms, all of which are held.
+pub(crate) fn held<'a>(phrases: &[&'a str], holds: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let mut tokenizer = Tokenizer::default();
-    let mut held: Vec<String> = Vec::new();
-    for keyword in keywords {
-        if !held.contains(&keyword) && is_held(&mut tokenizer, &keyword, &holds) {
-            held.push(keyword);
-        }
-    }
-    held
+    let is_held = |phrase: &&&str| {
+        let (mut some, mut all) = (false, true);
+        tokenizer.tokens(phrase, |token| {
+            if let Token::Term(term) = token {
+                some = true;
+                all &= holds(term);
+            }
+        });
+        some && all
+    };
+    phrases.iter().filter(is_held).copied().collect()
 }
 
-/// Whether the JSON may have a key or value that begins with `word`.
-fn has_text(json: &str, word: &str) -> bool {
-    let mut found = json.match_indices(word);
-    found.any(|(at, _)| json[..at].ends_with('"'))
-}
-
-/// Whether the text has terms, and all of them are held.
-fn is_held(tokenizer: &mut Tokenizer, text: &str, holds: impl Fn(&str) -> bool) -> bool {
-    let (mut some, mut all) = (false, true);
-    tokenizer.tokens(text, |token| {
-        if let Token::Term(term) = token {
-            some = true;
-            all &= holds(term);
+/// The words of a text, or the texts of a list.
+fn words(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(words) => words.split_whitespace().map(str::to_owned).collect(),
+        Value::Array(items) => {
+            let texts = items.iter().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
         }
-    });
-    some && all
-}
-
-/// Gives the frontmatter, and what it has under `metadata`, to `take`.
-fn each_map(frontmatter_json: &str, mut take: impl FnMut(&Map<String, Value>)) {
-    if let Ok(Value::Object(frontmatter)) = serde_json::from_str(frontmatter_json) {
-        take(&frontmatter);
-        if let Some(Value::Object(metadata)) = frontmatter.get("metadata") {
-            take(metadata);
-        }
+        _ => Vec::new(),
     }
 }
 
-/// A text, or those of a list, in order. A list in one text is parted by commas.
+/// A text, or those of a list, in order.
 fn texts(value: &Value, out: &mut Vec<String>) {
     match value {
         Value::String(text) => out.push(text.clone()),
@@ -136,6 +150,37 @@ fn texts(value: &Value, out: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::skill;
+
+    fn read(frontmatter: &str) -> FrontmatterTerms {
+        FrontmatterTerms::of(&SkillEntry {
+            frontmatter_json: frontmatter.to_owned(),
+            ..skill("a", "text\n")
+        })
+    }
+
+    /// Frontmatter, whether it is a prompt, its arguments, its hint.
+    const PROMPTS: &[(&str, bool, &[&str], &str)] = &[
+        ("{}", true, &[], ""),
+        (r#"{"user-invocable":false}"#, false, &[], ""),
+        (r#"{"user-invocable":"No"}"#, false, &[], ""),
+        (r#"{"user-invocable":0}"#, false, &[], ""),
+        (r#"{"user-invocable":"yes"}"#, true, &[], ""),
+        (r#"{"arguments":"file line"}"#, true, &["file", "line"], ""),
+        (r#"{"arguments":["a b",7]}"#, true, &["a b"], ""),
+        (r#"{"argument-hint":"[topic]"}"#, true, &[], "[topic]"),
+        (r#"{"argument-hint":["a","b"]}"#, true, &[], "[a] [b]"),
+    ];
+
+    #[test]
+    fn prompts_have_the_arguments_that_the_frontmatter_declares() {
+        for (frontmatter, offered, arguments, hint) in PROMPTS {
+            let read = read(frontmatter);
+            assert_eq!(!read.is_hidden, *offered, "{frontmatter}");
+            assert_eq!(read.arguments, *arguments, "{frontmatter}");
+            assert_eq!(read.argument_hint, *hint, "{frontmatter}");
+        }
+    }
 
     /// Frontmatter, tag, whether it has it.
     const TAGS: &[(&str, &str, bool)] = &[
@@ -157,7 +202,7 @@ mod tests {
     fn a_tag_is_one_of_the_tags_or_keywords_whatever_its_case() {
         for (frontmatter, tag, expected) in TAGS {
             assert_eq!(
-                has_tag(frontmatter, tag),
+                read(frontmatter).labels.iter().any(|label| label == tag),
                 *expected,
                 "{tag} in {frontmatter}"
             );
@@ -217,7 +262,9 @@ mod tests {
     #[test]
     fn a_keyword_is_held_with_all_of_its_terms() {
         for (frontmatter, terms, expected) in HELD {
-            let held = held_keywords(frontmatter, |term| terms.split(' ').any(|it| it == term));
+            let read = read(frontmatter);
+            let phrases: Vec<&str> = read.phrases.iter().map(String::as_str).collect();
+            let held = held(&phrases, |term| terms.split(' ').any(|it| it == term));
             assert_eq!(held, *expected, "{terms} in {frontmatter}");
         }
     }

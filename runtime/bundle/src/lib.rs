@@ -41,8 +41,7 @@ pub use catalogue::{CATALOGUE_BYTES, Catalogue};
 pub use container::{Bundle, SectionInfo, hex, publish};
 pub use error::Error;
 pub use extension::{
-    Child, LeftOut, Page, Publication, Published, PublishedSkill, Resource, lawful_name,
-    publications,
+    Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, publications, slug,
 };
 pub use file::{Arg, File};
 pub use model::{

@@ -74,7 +74,7 @@ fn entry(skill: &Skill<'_>, roots: u32) -> Result<SkillEntry, Error> {
         parent: None,
         keywords: skill.keywords()?.into_iter().map(str::to_owned).collect(),
         frontmatter_json: skill.frontmatter_json()?.to_owned(),
-        mended: skill.is_mended(),
+        recovered: skill.is_recovered(),
         text_start: source.len() - text,
         body,
         source: Arc::from(source),

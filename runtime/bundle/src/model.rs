@@ -95,8 +95,8 @@ pub struct SkillEntry {
     /// The frontmatter as one JSON object, every key, in source order.
     pub frontmatter_json: String,
     /// Whether that is not what a YAML reader makes of the file: it had to be
-    /// mended to be read, or says a thing twice.
-    pub mended: bool,
+    /// recovered to be read, or says a thing twice.
+    pub recovered: bool,
     /// The file's bytes as they are on disk. Must be UTF-8.
     pub source: Arc<[u8]>,
     /// The text without a byte order mark: a suffix of `source` (0 or 3).

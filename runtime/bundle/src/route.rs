@@ -9,7 +9,6 @@
 //! clear lead the leader's decision stands; without one the request is
 //! ambiguous, and both rankers' candidates are named in the order of those scores.
 
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 
@@ -22,7 +21,7 @@ use skillbundle_search::text::explicit_names;
 
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::frontmatter_terms::held_keywords;
+use crate::frontmatter_terms::held;
 use crate::search::{Match, Rated};
 use crate::settings::Settings;
 use crate::skill::Skill;
@@ -77,13 +76,12 @@ impl<'a> Route<'a> {
     ///
     /// The latter are looked up here, not when candidates are found: most
     /// callers show fewer than there are.
-    pub fn matched_keywords(&self, of: &Candidate<'a>) -> Result<Vec<Cow<'a, str>>, Error> {
+    pub fn matched_keywords(&self, of: &Candidate<'a>) -> Result<Vec<&'a str>, Error> {
         if of.ranker == KEYWORDS {
-            return Ok(of.matched.iter().copied().map(Cow::Borrowed).collect());
+            return Ok(of.matched.clone());
         }
-        let holds = |term: &str| self.terms.iter().any(|held| held == term);
-        let held = held_keywords(of.skill.frontmatter_json()?, holds);
-        Ok(held.into_iter().map(Cow::Owned).collect())
+        let holds = |term: &str| self.terms.iter().any(|it| it == term);
+        Ok(held(&of.skill.phrases()?, holds))
     }
 }
 
@@ -181,20 +179,20 @@ impl<'a> Catalog<'a> {
     /// Which skill `request` means, with at most `limit` candidates, though
     /// never fewer than the decision is about, and at most `limit` weak ones.
     pub fn route(&self, request: &str, limit: usize) -> Result<Route<'a>, Error> {
-        BUFFERS.with_borrow_mut(|(scratch, asked)| {
-            let router = Router::new(*self, request, asked)?;
-            router.route(request, limit, scratch)
+        BUFFERS.with_borrow_mut(|(accumulators, query)| {
+            let router = Router::new(*self, request, query)?;
+            router.route(request, limit, accumulators)
         })
     }
 
     /// The skills that `bm25f/1` ranks for a request, whatever their dialect and
     /// however unsure it is, best first, at most `limit`, with their scores.
     pub fn best(&self, request: &str, limit: usize) -> Result<Vec<(u32, f64)>, Error> {
-        BUFFERS.with_borrow_mut(|(scratch, asked)| {
+        BUFFERS.with_borrow_mut(|(accumulators, query)| {
             let table = self.rank_table()?;
-            table.read(request, asked)?;
+            table.read(request, query)?;
             let named = self.named(request)?;
-            let best = table.best(asked, &named, limit, |_| true, scratch)?;
+            let best = table.best(query, &named, limit, |_| true, accumulators)?;
             let weighed = |scored: &Scored| (scored.document, table.weight(scored.score));
             Ok(best.iter().map(weighed).collect())
         })
@@ -216,13 +214,13 @@ impl<'a> Catalog<'a> {
                 false
             })
         };
-        BUFFERS.with_borrow_mut(|(scratch, asked)| {
-            let router = Router::new(*self, request, asked)?;
+        BUFFERS.with_borrow_mut(|(accumulators, query)| {
+            let router = Router::new(*self, request, query)?;
             // All of them, since they are counted.
             let (named, all) = (&router.named, self.len());
             let best = router
                 .table
-                .best(router.asked, named, all, accept, scratch)?;
+                .best(router.query, named, all, accept, accumulators)?;
             if let Some(error) = failed.take() {
                 return Err(error);
             }
@@ -249,7 +247,7 @@ struct Router<'a, 's> {
     catalog: Catalog<'a>,
     table: RankTable<'a>,
     settings: Settings,
-    asked: &'s Query,
+    query: &'s Query,
     named: Vec<u32>,
 }
 
@@ -271,14 +269,14 @@ impl Found<'_> {
 }
 
 impl<'a, 's> Router<'a, 's> {
-    fn new(catalog: Catalog<'a>, request: &str, asked: &'s mut Query) -> Result<Self, Error> {
+    fn new(catalog: Catalog<'a>, request: &str, query: &'s mut Query) -> Result<Self, Error> {
         let table = catalog.rank_table()?;
-        table.read(request, asked)?;
+        table.read(request, query)?;
         Ok(Self {
             catalog,
             table,
             settings: catalog.settings()?,
-            asked,
+            query,
             named: catalog.named(request)?,
         })
     }
@@ -287,37 +285,37 @@ impl<'a, 's> Router<'a, 's> {
         &self,
         request: &str,
         limit: usize,
-        scratch: &mut Accumulators,
+        accumulators: &mut Accumulators,
     ) -> Result<Route<'a>, Error> {
         let (keywords, weak) = self.by_keywords(request, limit)?;
         let limit = limit.max(self.max_candidates() + 1);
         let best = self.table.best(
-            self.asked,
+            self.query,
             &self.named,
             limit,
             |document| !self.table.is_tree(document),
-            scratch,
+            accumulators,
         )?;
-        let reasons = best
+        let explanations = best
             .iter()
-            .map(|it| self.table.explain(self.asked, it.document));
-        let reasons: Vec<Explanation> = reasons.collect::<Result<_, _>>()?;
-        let near = self.table.cooccurring(self.asked)?;
-        let confidence = match (best.as_slice(), reasons.as_slice()) {
-            ([best, ..], [reasons, ..]) => self.table.confidence(self.asked, best, reasons, &near),
+            .map(|it| self.table.explain(self.query, it.document));
+        let explanations: Vec<Explanation> = explanations.collect::<Result<_, _>>()?;
+        let near = self.table.cooccurring(self.query)?;
+        let confidence = match (best.as_slice(), explanations.as_slice()) {
+            ([best, ..], [first, ..]) => self.table.confidence(self.query, best, first, &near),
             _ => 0.0,
         };
         let margin = margin(&best);
-        let terms = self.by_terms(&best, &reasons, confidence, margin)?;
+        let terms = self.by_terms(&best, &explanations, confidence, margin)?;
         let (decision, ranker, mut candidates) = self.merge(keywords, terms)?;
         candidates.truncate(limit);
-        let term = |place| self.asked.term(place).to_owned();
+        let term = |place| self.query.term(place).to_owned();
         Ok(Route {
             decision,
             ranker,
             candidates,
             weak,
-            terms: self.asked.terms().map(str::to_owned).collect(),
+            terms: self.query.terms().map(str::to_owned).collect(),
             near: near
                 .into_iter()
                 .map(|(one, other)| [one, other].map(term))
@@ -373,7 +371,7 @@ impl<'a, 's> Router<'a, 's> {
     fn by_terms(
         &self,
         best: &[Scored],
-        reasons: &[Explanation],
+        explanations: &[Explanation],
         confidence: f64,
         margin: f64,
     ) -> Result<Found<'a>, Error> {
@@ -386,7 +384,7 @@ impl<'a, 's> Router<'a, 's> {
         } else {
             Decision::Match
         };
-        let candidate = |(scored, reasons): (&Scored, &Explanation)| {
+        let candidate = |(scored, explanation): (&Scored, &Explanation)| {
             Ok::<_, Error>(Candidate {
                 matched: Vec::new(),
                 ranker: NAME,
@@ -394,7 +392,7 @@ impl<'a, 's> Router<'a, 's> {
                 skill: self.catalog.skill(scored.document)?,
                 why: Why {
                     named: scored.named,
-                    ..self.why(reasons)
+                    ..self.why(explanation)
                 },
             })
         };
@@ -402,7 +400,7 @@ impl<'a, 's> Router<'a, 's> {
             decision,
             candidates: best
                 .iter()
-                .zip(reasons)
+                .zip(explanations)
                 .map(candidate)
                 .collect::<Result<_, _>>()?,
         })
@@ -464,7 +462,7 @@ impl<'a, 's> Router<'a, 's> {
 
     /// What `bm25f/1` scores a skill, whoever ranked it.
     fn common_score(&self, candidate: &Candidate<'_>) -> Result<u32, Error> {
-        Ok(self.table.explain(self.asked, candidate.skill.id)?.score())
+        Ok(self.table.explain(self.query, candidate.skill.id)?.score())
     }
 
     /// Who ranks the skills that there are.
@@ -477,23 +475,23 @@ impl<'a, 's> Router<'a, 's> {
     }
 
     fn related(&self, scored: &Scored) -> Result<Related, Error> {
-        let reasons = self.table.explain(self.asked, scored.document)?;
+        let explanation = self.table.explain(self.query, scored.document)?;
         let term = |&(place, impact, _): &(usize, u8, u8)| {
-            (self.asked.term(place).to_owned(), u32::from(impact))
+            (self.query.term(place).to_owned(), u32::from(impact))
         };
         Ok(Related {
             id: scored.document,
             score: self.table.weight(scored.score),
-            terms: reasons.terms.iter().map(term).collect(),
+            terms: explanation.terms.iter().map(term).collect(),
         })
     }
 
     /// What a skill has in common with the request.
-    fn why(&self, reasons: &Explanation) -> Why {
+    fn why(&self, explanation: &Explanation) -> Why {
         let weight = |impact: u32| self.table.weight(impact);
-        let term = |place: usize| self.asked.term(place).to_owned();
+        let term = |place: usize| self.query.term(place).to_owned();
         Why {
-            terms: reasons
+            terms: explanation
                 .terms
                 .iter()
                 .map(|(place, impact, fields)| WhyTerm {
@@ -502,7 +500,7 @@ impl<'a, 's> Router<'a, 's> {
                     fields: field_names(*fields),
                 })
                 .collect(),
-            pairs: reasons
+            pairs: explanation
                 .pairs
                 .iter()
                 .map(|(first, second, impact)| WhyPair {
@@ -510,8 +508,8 @@ impl<'a, 's> Router<'a, 's> {
                     score: weight((*impact).into()),
                 })
                 .collect(),
-            name_share: reasons.share(),
-            name_score: weight(reasons.name),
+            name_share: explanation.share(),
+            name_score: weight(explanation.name),
             named: false,
         }
     }

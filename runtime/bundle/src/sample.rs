@@ -20,7 +20,7 @@ pub(crate) fn skill(path: &str, body: &str) -> SkillEntry {
         parent: None,
         keywords: vec![name.to_owned()],
         frontmatter_json: format!(r#"{{"name":"{name}","description":"About {name}."}}"#),
-        mended: false,
+        recovered: false,
         body: head.len()..head.len() + body.len(),
         source: Arc::from(format!("{head}{body}").into_bytes()),
         text_start: 0,

@@ -77,6 +77,13 @@ schema! {
         chain: Rows,
         /// Rows of `strings`.
         keywords: Rows,
+        /// Rows of `strings`: tags and keywords of the frontmatter, folded.
+        labels: Rows,
+        /// Rows of `strings`: keywords, tags and triggers of the frontmatter as written.
+        phrases: Rows,
+        /// Rows of `strings`: the names of its arguments as a prompt.
+        arguments: Rows,
+        argument_hint: Str,
         /// Rows of `files`.
         files: Rows,
         root: u32,
@@ -196,7 +203,9 @@ pub(crate) mod flag {
     /// Skill: inherits from its ancestors.
     pub(crate) const INHERIT: u32 = 1 << 1;
     /// Skill: its frontmatter is not what a YAML reader makes of the file.
-    pub(crate) const MENDED: u32 = 1 << 2;
+    pub(crate) const RECOVERED: u32 = 1 << 2;
+    /// Skill: not a prompt.
+    pub(crate) const HIDDEN: u32 = 1 << 3;
     /// File: declared as an asset.
     pub(crate) const ASSET: u32 = 1;
     /// File: declared as a script.

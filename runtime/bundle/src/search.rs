@@ -12,7 +12,6 @@ use skillbundle_search::text_index::query_words;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
-use crate::frontmatter_terms::has_tag;
 use crate::model::Dialect;
 use crate::names::branch;
 use crate::route::{Related, rounded};
@@ -169,8 +168,7 @@ impl<'q> Among<'q> {
     fn holds(&self, skill: &Skill<'_>) -> Result<bool, Error> {
         Ok(skill.lies_in(self.branch)
             && self.dialect.is_none_or(|dialect| skill.dialect == dialect)
-            // The dearest last: it reads the frontmatter.
-            && (self.tag.is_empty() || has_tag(skill.frontmatter_json()?, &self.tag)))
+            && (self.tag.is_empty() || skill.labels()?.contains(&self.tag.as_str())))
     }
 }
 

@@ -115,6 +115,32 @@ impl<'a> Skill<'a> {
         Ok(self.source_row()?.len.to_native())
     }
 
+    /// Whether people may call it as a prompt: unless its frontmatter says
+    /// `user-invocable: false`.
+    pub fn is_user_invocable(&self) -> bool {
+        self.row.flags.to_native() & flag::HIDDEN == 0
+    }
+
+    /// The names of its arguments as a prompt, from `arguments` in its frontmatter.
+    pub fn arguments(&self) -> Result<Vec<&'a str>, Error> {
+        self.catalog.strings(&self.row.arguments)
+    }
+
+    /// What is expected of all arguments together, from `argument-hint`; may be empty.
+    pub fn argument_hint(&self) -> Result<&'a str, Error> {
+        self.catalog.text(&self.row.argument_hint)
+    }
+
+    /// Tags and keywords of its frontmatter, folded.
+    pub(crate) fn labels(&self) -> Result<Vec<&'a str>, Error> {
+        self.catalog.strings(&self.row.labels)
+    }
+
+    /// Keywords, tags and triggers of its frontmatter, as written.
+    pub(crate) fn phrases(&self) -> Result<Vec<&'a str>, Error> {
+        self.catalog.strings(&self.row.phrases)
+    }
+
     /// Declared keywords, in the author's order and case.
     pub fn keywords(&self) -> Result<Vec<&'a str>, Error> {
         self.catalog.strings(&self.row.keywords)
@@ -162,9 +188,9 @@ impl<'a> Skill<'a> {
         }
     }
 
-    /// See [`crate::SkillEntry::mended`].
-    pub(crate) fn is_mended(&self) -> bool {
-        self.row.flags.to_native() & flag::MENDED != 0
+    /// See [`crate::SkillEntry::recovered`].
+    pub(crate) fn is_recovered(&self) -> bool {
+        self.row.flags.to_native() & flag::RECOVERED != 0
     }
 
     /// Where the body lies in [`Self::source`].

@@ -16,7 +16,7 @@ use crate::blobs::Blobs;
 use crate::catalogue::{CATALOGUE_BYTES, Line, fill};
 use crate::content::chain;
 use crate::error::Error;
-use crate::frontmatter_terms::Declared;
+use crate::frontmatter_terms::FrontmatterTerms;
 use crate::header::{VERSION, assemble};
 use crate::model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
@@ -89,7 +89,7 @@ fn document(skill: &SkillEntry) -> Result<DocText<'_>, Error> {
 
 /// The text that the ranker reads.
 fn ranked(skill: &SkillEntry) -> Result<Document, Error> {
-    let declared = Declared::of(skill);
+    let declared = FrontmatterTerms::of(skill);
     Ok(Document {
         path: skill.path.clone(),
         name: skill.name.clone(),
@@ -216,6 +216,7 @@ impl Writer {
         utf8(skill, skill.body.clone())?;
         let chain = chain(set, id).ok_or_else(|| invalid("the parents do not end: the chain"))?;
         let source = self.blobs.add_body(&skill.source)?;
+        let terms = FrontmatterTerms::of(skill);
         let (files, blobs) = self.file_list(skill)?;
         self.contents.push(extension::Contents {
             source,
@@ -232,6 +233,10 @@ impl Writer {
             frontmatter: self.intern(&skill.frontmatter_json)?,
             chain: append(&mut self.chains, chain)?,
             keywords: self.string_list(&skill.keywords)?,
+            labels: self.string_list(&terms.labels)?,
+            phrases: self.string_list(&terms.phrases)?,
+            arguments: self.string_list(&terms.arguments)?,
+            argument_hint: self.intern(&terms.argument_hint)?,
             files,
             root: skill.root,
             parent: skill.parent.unwrap_or(NONE),
@@ -241,7 +246,8 @@ impl Writer {
             body_end: narrow(skill.body.end)?,
             flags: bit(skill.dialect == Dialect::Tree, flag::TREE)
                 | bit(skill.inherit, flag::INHERIT)
-                | bit(skill.mended, flag::MENDED),
+                | bit(skill.recovered, flag::RECOVERED)
+                | bit(terms.is_hidden, flag::HIDDEN),
             reserved: 0,
         })
     }

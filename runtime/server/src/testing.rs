@@ -88,7 +88,7 @@ fn entry(
         keywords: Vec::new(),
         frontmatter_json: "{}".to_owned(),
         body: front.len()..source.len(),
-        mended: false,
+        recovered: false,
         text_start: 0,
         source: source.into_bytes().into(),
         files: Vec::new(),

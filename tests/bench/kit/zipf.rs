@@ -138,7 +138,7 @@ fn skill(number: usize, vocabulary: Vocabulary) -> SkillEntry {
         inherit: false,
         parent: None,
         keywords: Vec::new(),
-        mended: false,
+        recovered: false,
         text_start: 0,
         body: 0..body.len(),
         source: Arc::from(body.into_bytes()),

@@ -37,7 +37,7 @@ proptest! {
             let found = skill.published().expect("an answer").map(|it| it.uri.to_owned());
             let expected = match outcome {
                 Publication::Published { uri, .. } => Some(uri),
-                Publication::LeftOut(_) => None,
+                Publication::Unpublished(_) => None,
             };
             prop_assert_eq!(found, expected);
         }

@@ -155,7 +155,7 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
                     parent: None,
                     keywords,
                     source,
-                    mended: priority < -100.0,
+                    recovered: priority < -100.0,
                     text_start,
                     body,
                     files,

@@ -1,4 +1,4 @@
-//! The `SKILL.md` that stands for a page of a tree: a lawful name, the page's
+//! The `SKILL.md` that stands for a page of a tree: a valid name, the page's
 //! description, and what its chain says, so that a digest can be given for it.
 
 use crate::content;

@@ -1,7 +1,7 @@
 //! Which skills the extension serves, and under which URIs: one pure function
 //! of the whole set. `docs/extension.md` tells the rule to people.
 //!
-//! A folder skill is published byte for byte, so it must be lawful as it is; a
+//! A folder skill is published byte for byte, so it must be valid as it is; a
 //! page of a tree is published as a generated file, so it gets what it lacks.
 //! In listing order, a skill gets its URI unless an earlier one has it, or has
 //! other files where this one's would lie.
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::uri::{authority, is_lawful, lawful, push_segment};
+use super::uri::{authority, is_valid_name, push_segment, slug};
 use crate::model::{Dialect, SkillEntry, SkillSet};
 
 mod allocate;
@@ -32,19 +32,19 @@ pub enum Publication {
         skill_md_bytes: u64,
     },
     /// It is not; tools serve it all the same.
-    LeftOut(LeftOut),
+    Unpublished(Unpublished),
 }
 
 /// Why a skill is not published. Other skills are meant by their index in the set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum Unpublished {
     /// The frontmatter's `name` is no text, or breaks `^[a-z0-9]+(-[a-z0-9]+)*$`
     /// or the 64 characters.
     Name,
     /// The frontmatter's `description` is no text, or blank.
     Description,
     /// A YAML reader does not read the frontmatter, or reads something else.
-    Mended,
+    Recovered,
     /// The file does not begin with `---` but with a byte order mark.
     ByteOrderMark,
     /// This file, or a directory above the skill, can have no URI of its own.
@@ -57,7 +57,7 @@ pub enum LeftOut {
 
 /// What the rule makes of each skill, in the order of the set.
 pub fn publications(set: &SkillSet) -> Vec<Publication> {
-    let outcome = |(skill, planned): (&SkillEntry, Result<Planned, LeftOut>)| match planned {
+    let outcome = |(skill, planned): (&SkillEntry, Result<Planned, Unpublished>)| match planned {
         Ok(planned) => {
             let size = |file: &PlannedFile| planned.bytes(set, skill, file).len() as u64;
             Publication::Published {
@@ -67,7 +67,7 @@ pub fn publications(set: &SkillSet) -> Vec<Publication> {
                 uri: planned.uri,
             }
         }
-        Err(reason) => Publication::LeftOut(reason),
+        Err(reason) => Publication::Unpublished(reason),
     };
     set.skills.iter().zip(plan(set)).map(outcome).collect()
 }
@@ -131,7 +131,7 @@ impl Planned {
 }
 
 /// Decides about every skill, in the order of the set.
-pub(crate) fn plan(set: &SkillSet) -> Vec<Result<Planned, LeftOut>> {
+pub(crate) fn plan(set: &SkillSet) -> Vec<Result<Planned, Unpublished>> {
     let tops = tops(set);
     let sites: Vec<_> = set.skills.iter().map(|skill| site(skill, &tops)).collect();
     let mut allocator = UriAllocator::new(set, directories(sites.iter().flatten()));
@@ -160,7 +160,7 @@ fn tops(set: &SkillSet) -> HashMap<u32, String> {
     tops
 }
 
-fn site(skill: &SkillEntry, tops: &HashMap<u32, String>) -> Result<Site, LeftOut> {
+fn site(skill: &SkillEntry, tops: &HashMap<u32, String>) -> Result<Site, Unpublished> {
     let (place, name, top) = match skill.dialect {
         Dialect::Folder => {
             let directory = parent(&skill.file_path);
@@ -172,7 +172,7 @@ fn site(skill: &SkillEntry, tops: &HashMap<u32, String>) -> Result<Site, LeftOut
     let mut above = top.cloned().unwrap_or_default();
     for segment in parent(place).split('/').filter(|_| place.contains('/')) {
         if matches!(segment, "" | "." | "..") {
-            return Err(LeftOut::File(place.to_owned()));
+            return Err(Unpublished::File(place.to_owned()));
         }
         if above.is_empty() {
             above = authority(segment);
@@ -185,28 +185,28 @@ fn site(skill: &SkillEntry, tops: &HashMap<u32, String>) -> Result<Site, LeftOut
 }
 
 /// The name that a folder skill declares, if the file is fit to be published.
-fn folder_name(skill: &SkillEntry) -> Result<String, LeftOut> {
+fn folder_name(skill: &SkillEntry) -> Result<String, Unpublished> {
     if skill.text_start != 0 {
-        return Err(LeftOut::ByteOrderMark);
+        return Err(Unpublished::ByteOrderMark);
     }
-    if skill.mended {
-        return Err(LeftOut::Mended);
+    if skill.recovered {
+        return Err(Unpublished::Recovered);
     }
     let fields: Map<String, Value> =
-        serde_json::from_str(&skill.frontmatter_json).map_err(|_| LeftOut::Name)?;
+        serde_json::from_str(&skill.frontmatter_json).map_err(|_| Unpublished::Name)?;
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
-    let name = text("name").filter(|name| is_lawful(name));
-    let name = name.ok_or(LeftOut::Name)?;
+    let name = text("name").filter(|name| is_valid_name(name));
+    let name = name.ok_or(Unpublished::Name)?;
     text("description")
         .filter(|text| !text.trim().is_empty())
-        .ok_or(LeftOut::Description)?;
+        .ok_or(Unpublished::Description)?;
     Ok(name.to_owned())
 }
 
 /// A directory's page is called like the directory.
 fn tree_name(path: &str) -> String {
     let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
-    lawful(match last {
+    slug(match last {
         "_index" if !above.is_empty() => above.rsplit('/').next().unwrap_or(above),
         _ => last,
     })

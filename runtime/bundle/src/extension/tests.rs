@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Child, LeftOut, Publication, Published, publications};
+use super::{Child, Publication, Published, Unpublished, publications};
 use crate::container::hex;
 use crate::model::{Dialect, SkillEntry, SkillSet};
 use crate::sample::{file, skill};
@@ -35,10 +35,10 @@ fn with_files(mut entry: SkillEntry, files: &[&str]) -> SkillEntry {
 }
 
 /// What becomes of each skill: its URI, or why not.
-fn outcomes(set: &SkillSet) -> Vec<Result<String, LeftOut>> {
+fn outcomes(set: &SkillSet) -> Vec<Result<String, Unpublished>> {
     let outcome = |it| match it {
         Publication::Published { uri, .. } => Ok(uri),
-        Publication::LeftOut(reason) => Err(reason),
+        Publication::Unpublished(reason) => Err(reason),
     };
     publications(set).into_iter().map(outcome).collect()
 }

@@ -1,4 +1,4 @@
-//! The words and addresses of the extension: lawful names, URIs of files, and
+//! The words and addresses of the extension: valid names, URIs of files, and
 //! the way back from a URI to what people read.
 
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ const PLAIN: &[u8] = b"-._~!()*+,;=:@&";
 const NAMELESS: &str = "skills";
 
 /// Whether a name obeys `^[a-z0-9]+(-[a-z0-9]+)*$` and has at most 64 characters.
-pub(crate) fn is_lawful(name: &str) -> bool {
+pub(crate) fn is_valid_name(name: &str) -> bool {
     let is_word = |word: &str| {
         let letter = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
         !word.is_empty() && word.bytes().all(letter)
@@ -32,9 +32,9 @@ pub(crate) fn is_lawful(name: &str) -> bool {
     name.len() <= NAME_LEN && name.split('-').all(is_word)
 }
 
-/// A lawful name made of any text: accents fall off, letters become small, and
+/// A valid name made of any text: accents fall off, letters become small, and
 /// what is neither letter nor digit becomes one `-`.
-pub fn lawful(text: &str) -> String {
+pub fn slug(text: &str) -> String {
     let mut name = dashed(text, |_| false);
     name.truncate(NAME_LEN);
     let name = name.trim_end_matches('-');
@@ -149,18 +149,18 @@ mod tests {
     fn names_follow_the_agent_skills_specification() {
         let longest = "a".repeat(64);
         for name in ["a", "pdf-forms", "3d", "a-1-b", &longest] {
-            assert!(is_lawful(name), "{name}");
+            assert!(is_valid_name(name), "{name}");
         }
         let too_long = "a".repeat(65);
         for name in [
             "", "A", "a_b", "a b", "-a", "a-", "a--b", "é", "a.b", "a/b", &too_long,
         ] {
-            assert!(!is_lawful(name), "{name}");
+            assert!(!is_valid_name(name), "{name}");
         }
     }
 
     #[test]
-    fn every_text_becomes_a_lawful_name() {
+    fn every_text_becomes_a_valid_name() {
         let long = format!("{}_{}", "a".repeat(63), "b".repeat(9));
         for (text, expected) in [
             ("Auth", "auth"),
@@ -172,9 +172,9 @@ mod tests {
             ("", "skill"),
             (&long, &"a".repeat(63)),
         ] {
-            assert_eq!(lawful(text), expected, "{text}");
-            assert!(is_lawful(&lawful(text)), "{text}");
-            assert!(is_lawful(&numbered(&lawful(text), 1234)), "{text}");
+            assert_eq!(slug(text), expected, "{text}");
+            assert!(is_valid_name(&slug(text)), "{text}");
+            assert!(is_valid_name(&numbered(&slug(text), 1234)), "{text}");
         }
         assert_eq!(numbered("auth", 2), "auth-2");
     }

@@ -74,7 +74,7 @@ pub(crate) fn complete(skills: &Generation, name: &str) -> Result<CompletionInfo
 fn find<'g>(skills: &'g Generation, name: &str) -> Result<Skill<'g>, RpcError> {
     let catalog = skills.catalog().map_err(unreadable)?;
     let found = catalog.by_name(name).map_err(unreadable)?;
-    found.filter(is_offered).ok_or_else(|| {
+    found.filter(Skill::is_user_invocable).ok_or_else(|| {
         let name = reply::shortened(name);
         RpcError::invalid_params(
             format!("unknown prompt \"{name}\"; prompts/list shows those there are"),
@@ -84,30 +84,13 @@ fn find<'g>(skills: &'g Generation, name: &str) -> Result<Skill<'g>, RpcError> {
 }
 
 fn prompt(skill: &Skill<'_>) -> Result<Option<Prompt>, Error> {
-    if !is_offered(skill) {
+    if !skill.is_user_invocable() {
         return Ok(None);
     }
     let arguments = Declared::of(skill)?.arguments();
     let arguments = (!arguments.is_empty()).then_some(arguments);
     let name = skill.callable_name()?;
     Ok(Some(Prompt::new(name, Some(skill.description), arguments)))
-}
-
-/// Whether people may call it: they may unless the frontmatter says `user-invocable: false`.
-fn is_offered(skill: &Skill<'_>) -> bool {
-    let no = ["false", "no", "off", "0"];
-    match frontmatter(skill).unwrap_or_default().get("user-invocable") {
-        Some(Value::Bool(offered)) => *offered,
-        Some(Value::String(word)) => !no.contains(&word.to_lowercase().as_str()),
-        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
-        _ => true,
-    }
-}
-
-fn frontmatter(skill: &Skill<'_>) -> Result<Map<String, Value>, Error> {
-    let json = skill.frontmatter_json()?;
-    // The compiler wrote it; if it cannot be read, it declares nothing.
-    Ok(serde_json::from_str(json).unwrap_or_default())
 }
 
 /// The instructions of the skill, without its frontmatter.
@@ -130,34 +113,15 @@ struct Declared {
 }
 
 impl Declared {
+    /// `arguments` in the frontmatter names them; `argument-hint` says what is expected of all of
+    /// them together.
     fn of(skill: &Skill<'_>) -> Result<Self, Error> {
-        Ok(Self::read(&frontmatter(skill)?))
-    }
-
-    /// `arguments` names them, as a list or as words; `argument-hint` says what
-    /// is expected of all of them together.
-    fn read(frontmatter: &Map<String, Value>) -> Self {
-        let words = |value: &Value| match value {
-            Value::String(words) => words.split_whitespace().map(str::to_owned).collect(),
-            Value::Array(items) => items
-                .iter()
-                .filter_map(|item| item.as_str().map(str::to_owned))
-                .collect(),
-            _ => Vec::new(),
-        };
-        let hint = frontmatter.get("argument-hint").map(|hint| match hint {
-            Value::String(hint) => hint.clone(),
-            // Written without quotes, `[topic]` is a list to YAML.
-            hint => words(hint)
-                .iter()
-                .map(|word| format!("[{word}]"))
-                .collect::<Vec<_>>()
-                .join(" "),
-        });
-        Self {
-            names: frontmatter.get("arguments").map(words).unwrap_or_default(),
-            hint: hint.filter(|hint| !hint.is_empty()),
-        }
+        let names = skill.arguments()?.into_iter().map(str::to_owned).collect();
+        let hint = Some(skill.argument_hint()?).filter(|hint| !hint.is_empty());
+        Ok(Self {
+            names,
+            hint: hint.map(str::to_owned),
+        })
     }
 
     fn arguments(&self) -> Vec<PromptArgument> {
@@ -252,8 +216,10 @@ impl Declared {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use skillbundle_format::{Bundle, SkillEntry, write};
 
     use super::*;
+    use crate::testing::{folder, set};
 
     /// Frontmatter, arguments given, text, what comes of it.
     #[test]
@@ -321,7 +287,15 @@ mod tests {
             ),
         ];
         for (frontmatter, given, text, expected) in cases {
-            let declared = Declared::read(frontmatter.as_object().expect("an object"));
+            let skill = SkillEntry {
+                frontmatter_json: frontmatter.to_string(),
+                ..folder("a", "b", "c")
+            };
+            let bytes = write(&set(vec![skill])).expect("consistent");
+            let bundle = Bundle::from_bytes(&bytes).expect("intact");
+            let catalog = bundle.catalog().expect("intact");
+            let skill = catalog.skill(0).expect("intact");
+            let declared = Declared::of(&skill).expect("intact");
             let filled = declared
                 .values(given.as_object())
                 .map(|values| declared.fill(text, &values));

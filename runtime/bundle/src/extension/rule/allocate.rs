@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::super::generated::generate;
 use super::super::uri::{SKILL_MD, URI_LEN, address, file_uri, numbered};
-use super::{LeftOut, Origin, Planned, PlannedFile, Site, join, parent};
+use super::{Origin, Planned, PlannedFile, Site, Unpublished, join, parent};
 use crate::content::chain;
 use crate::mime;
 use crate::model::{Dialect, SkillSet};
@@ -17,7 +17,7 @@ pub(super) struct UriAllocator<'a> {
     directories: HashSet<String>,
     /// Skills by their path below `skill://`.
     taken: BTreeMap<String, usize>,
-    planned: Vec<Result<Planned, LeftOut>>,
+    planned: Vec<Result<Planned, Unpublished>>,
 }
 
 impl<'a> UriAllocator<'a> {
@@ -32,31 +32,31 @@ impl<'a> UriAllocator<'a> {
     }
 
     /// Decides about the next skill of the set.
-    pub(super) fn place(&mut self, site: Result<Site, LeftOut>) {
+    pub(super) fn place(&mut self, site: Result<Site, Unpublished>) {
         let id = self.planned.len();
         let planned = site.and_then(|site| self.settle(id, &site));
         self.planned.push(planned);
     }
 
     /// What was decided, in the order of the set.
-    pub(super) fn decided(self) -> Vec<Result<Planned, LeftOut>> {
+    pub(super) fn decided(self) -> Vec<Result<Planned, Unpublished>> {
         self.planned
     }
 
-    fn settle(&mut self, id: usize, site: &Site) -> Result<Planned, LeftOut> {
+    fn settle(&mut self, id: usize, site: &Site) -> Result<Planned, Unpublished> {
         let skill = &self.set.skills[id];
         let (path, planned) = match skill.dialect {
             Dialect::Folder => {
                 let path = join(&site.above, &site.name);
                 if let Some(owner) = self.taken.get(&path) {
-                    return Err(LeftOut::Taken(*owner));
+                    return Err(Unpublished::Taken(*owner));
                 }
                 let planned = self.folder(id, &path)?;
                 (path, planned)
             }
             Dialect::Tree => {
                 if let Some(owner) = self.around(&site.above) {
-                    return Err(LeftOut::Overlaps(owner));
+                    return Err(Unpublished::Overlaps(owner));
                 }
                 let (path, name) = self.free(site);
                 let planned = self.page(id, &path, &name)?;
@@ -64,13 +64,13 @@ impl<'a> UriAllocator<'a> {
             }
         };
         if let Some(other) = self.disagreeing(id, &path, &planned) {
-            return Err(LeftOut::Overlaps(other));
+            return Err(Unpublished::Overlaps(other));
         }
         self.taken.insert(path, id);
         Ok(planned)
     }
 
-    fn folder(&self, id: usize, path: &str) -> Result<Planned, LeftOut> {
+    fn folder(&self, id: usize, path: &str) -> Result<Planned, Unpublished> {
         let skill = &self.set.skills[id];
         let files = (0..skill.files.len()).map(|at| (skill.files[at].path.as_str(), (id, at)));
         Ok(Planned {
@@ -81,7 +81,7 @@ impl<'a> UriAllocator<'a> {
         })
     }
 
-    fn page(&self, id: usize, path: &str, name: &str) -> Result<Planned, LeftOut> {
+    fn page(&self, id: usize, path: &str, name: &str) -> Result<Planned, Unpublished> {
         let file = generate(self.set, id, name);
         // The nearest file of a path wins, be it there or only declared.
         let mut nearest = BTreeMap::new();
@@ -105,18 +105,18 @@ impl<'a> UriAllocator<'a> {
         &self,
         path: &str,
         files: impl Iterator<Item = (&'f str, (usize, usize))>,
-    ) -> Result<Vec<PlannedFile>, LeftOut> {
+    ) -> Result<Vec<PlannedFile>, Unpublished> {
         let directory = address(path);
         let own = join(&directory, SKILL_MD);
         if own.len() > URI_LEN {
-            return Err(LeftOut::File(SKILL_MD.to_owned()));
+            return Err(Unpublished::File(SKILL_MD.to_owned()));
         }
         let mut by_uri = BTreeMap::from([(own, Origin::SkillMd)]);
         for (file, (skill, at)) in files {
             let Some(bytes) = &self.set.skills[skill].files[at].bytes else {
                 continue;
             };
-            let refused = || LeftOut::File(file.to_owned());
+            let refused = || Unpublished::File(file.to_owned());
             let uri = file_uri(&directory, &spelled(file)).ok_or_else(refused)?;
             match by_uri.entry(uri) {
                 Entry::Vacant(place) if place.key().len() <= URI_LEN => {
@@ -134,7 +134,7 @@ impl<'a> UriAllocator<'a> {
                 .map(move |(at, _)| &uri[..start + at])
         });
         if let Some(both) = above.find(|it| by_uri.contains_key(*it)) {
-            return Err(LeftOut::File(both[directory.len() + 1..].to_owned()));
+            return Err(Unpublished::File(both[directory.len() + 1..].to_owned()));
         }
         let file = |(uri, origin)| PlannedFile { uri, origin };
         Ok(by_uri.into_iter().map(file).collect())

@@ -78,7 +78,7 @@ fn pages_of_the_listing_are_whole_and_in_order_of_importance() {
         .map(|n| skill(&format!("s-{n:02}"), "x\n"))
         .collect();
     skills[7].priority = 5.0;
-    skills[3].mended = true;
+    skills[3].recovered = true;
     let set = set(skills);
     let bundle = bundle(&set);
     let catalog = bundle.catalog().expect("intact");

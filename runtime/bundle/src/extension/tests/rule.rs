@@ -2,46 +2,46 @@
 
 use serde_json::Value;
 
-use super::super::LeftOut;
+use super::super::Unpublished;
 use super::{bundle, check_set, outcomes, page, uris, with_files};
 use crate::model::{RootEntry, Scope, SkillEntry};
 use crate::sample::{file, set, skill};
 
 /// One change to a folder skill, and why it is left out then.
 #[test]
-fn a_folder_skill_that_is_not_lawful_is_left_out() {
+fn a_folder_skill_that_is_not_valid_is_left_out() {
     type Change = fn(&mut SkillEntry);
-    let cases: &[(Change, LeftOut)] = &[
+    let cases: &[(Change, Unpublished)] = &[
         (
             |it| it.frontmatter_json = r#"{"name":"Kit","description":"d"}"#.into(),
-            LeftOut::Name,
+            Unpublished::Name,
         ),
         (
             |it| it.frontmatter_json = r#"{"name":1,"description":"d"}"#.into(),
-            LeftOut::Name,
+            Unpublished::Name,
         ),
-        (|it| it.frontmatter_json = "[]".into(), LeftOut::Name),
+        (|it| it.frontmatter_json = "[]".into(), Unpublished::Name),
         (
             |it| it.frontmatter_json = r#"{"name":"kit"}"#.into(),
-            LeftOut::Description,
+            Unpublished::Description,
         ),
         (
             |it| it.frontmatter_json = r#"{"name":"kit","description":" "}"#.into(),
-            LeftOut::Description,
+            Unpublished::Description,
         ),
-        (|it| it.mended = true, LeftOut::Mended),
-        (|it| it.text_start = 3, LeftOut::ByteOrderMark),
+        (|it| it.recovered = true, Unpublished::Recovered),
+        (|it| it.text_start = 3, Unpublished::ByteOrderMark),
         (
             |it| it.file_path = "../kit/SKILL.md".into(),
-            LeftOut::File("../kit".into()),
+            Unpublished::File("../kit".into()),
         ),
         (
             |it| it.files = vec![file("a/skill.md", b"x"), file("a/SKILL.md", b"y")],
-            LeftOut::File("a/SKILL.md".into()),
+            Unpublished::File("a/SKILL.md".into()),
         ),
         (
             |it| it.files = vec![file(&"x".repeat(2048), b"x")],
-            LeftOut::File("x".repeat(2048)),
+            Unpublished::File("x".repeat(2048)),
         ),
     ];
     for (change, reason) in cases {
@@ -51,7 +51,7 @@ fn a_folder_skill_that_is_not_lawful_is_left_out() {
         let outcomes = outcomes(&set);
         assert_eq!(outcomes[1], Err(reason.clone()));
         assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
-        if reason != &LeftOut::ByteOrderMark {
+        if reason != &Unpublished::ByteOrderMark {
             check_set(&set);
         }
     }
@@ -83,10 +83,10 @@ fn nested_skills_share_their_files() {
     inner_md.bytes = Some(b"other".as_slice().into());
     outer.files[2] = inner_md;
     let disagreeing = set(vec![outer.clone(), inner.clone()]);
-    assert_eq!(outcomes(&disagreeing)[1], Err(LeftOut::Overlaps(0)));
+    assert_eq!(outcomes(&disagreeing)[1], Err(Unpublished::Overlaps(0)));
     check_set(&disagreeing);
     let inside_first = set(vec![inner, outer]);
-    assert_eq!(outcomes(&inside_first)[1], Err(LeftOut::Overlaps(0)));
+    assert_eq!(outcomes(&inside_first)[1], Err(Unpublished::Overlaps(0)));
     check_set(&inside_first);
 }
 
@@ -109,12 +109,12 @@ fn of_two_folder_skills_with_one_uri_the_first_is_published() {
     let mut other = skill("b", "x\n");
     other.frontmatter_json = r#"{"name":"a","description":"d"}"#.to_owned();
     let set = set(vec![skill("a", "x\n"), other]);
-    assert_eq!(outcomes(&set)[1], Err(LeftOut::Taken(0)));
+    assert_eq!(outcomes(&set)[1], Err(Unpublished::Taken(0)));
     check_set(&set);
 }
 
 #[test]
-fn pages_get_lawful_names_of_their_own() {
+fn pages_get_valid_names_of_their_own() {
     let paths = [
         "_index",
         "_root",
@@ -196,6 +196,6 @@ fn a_page_inside_a_folder_skill_of_another_root_is_left_out() {
         label: "below".to_owned(),
         scope: Scope::Global,
     });
-    assert_eq!(outcomes(&set)[1], Err(LeftOut::Overlaps(0)));
+    assert_eq!(outcomes(&set)[1], Err(Unpublished::Overlaps(0)));
     check_set(&set);
 }
