@@ -1,5 +1,5 @@
-//! Bodies and files as stored bytes: each content once, large files compressed
-//! where that pays. Checksums are made here and checked here.
+//! Bodies and files as stored bytes: deduplicated by content, large files compressed if that saves
+//! enough. Checksums are computed and verified here.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,19 +12,19 @@ use crate::error::{Error, corrupt};
 use crate::header::Section;
 use crate::schema::{ArchivedBlobRow, BlobRow, flag};
 
-/// Smaller files stay raw: they are served straight from the archive, and
-/// unpacking would cost more than the pages it saves.
+/// Smaller files stay raw: they are served directly from the archive, and decompression would cost
+/// more than the pages it saves.
 const COMPRESS_FROM: usize = 64 * 1024;
 
-/// Compression must save a quarter, or reading raw bytes is the better bargain
-/// (images and archives do not shrink).
+/// Compression must save a quarter; otherwise reading raw bytes is cheaper (images and archives do
+/// not shrink).
 const COMPRESS_TO_PERCENT: usize = 75;
 
 /// Level 19 saves 2.6 % more than level 3 and takes a hundred times as long.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Far above the compiler's limit for one file; keeps a hostile length from
-/// asking for memory.
+/// Far above the compiler's limit for one file. Prevents a forged length from allocating too much
+/// memory.
 const MAX_UNPACKED: u64 = 256 * 1024 * 1024;
 
 /// Collects blobs; equal contents share one row.
@@ -100,7 +100,7 @@ pub(crate) fn read<'a>(row: &ArchivedBlobRow, bundle: &'a Bundle) -> Result<Cow<
     }
 }
 
-/// Whether `bytes` have the SHA-256 that the row claims.
+/// Whether `bytes` have the SHA-256 of the row.
 pub(crate) fn has_digest(row: &ArchivedBlobRow, bytes: &[u8]) -> bool {
     <[u8; 32]>::from(Sha256::digest(bytes)) == row.sha256
 }
