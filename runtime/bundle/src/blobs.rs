@@ -83,7 +83,9 @@ impl Blobs {
 pub(crate) fn read<'a>(row: &ArchivedBlobRow, bundle: &'a Bundle) -> Result<Cow<'a, [u8]>, Error> {
     let section = Section::from_code(row.section.to_native());
     let Some(section @ (Section::Body | Section::Files)) = section else {
-        return Err(corrupt("a file points to no section of files"));
+        return Err(corrupt(
+            "a file refers to a section that does not contain files",
+        ));
     };
     let (len, stored_len) = (row.len.to_native(), row.stored_len.to_native());
     let stored = bundle.read(section, row.offset.to_native(), stored_len)?;
@@ -96,7 +98,7 @@ pub(crate) fn read<'a>(row: &ArchivedBlobRow, bundle: &'a Bundle) -> Result<Cow<
     if len == stored_len {
         Ok(stored)
     } else {
-        Err(corrupt("a file has two lengths"))
+        Err(corrupt("an uncompressed file has two different lengths"))
     }
 }
 
@@ -118,7 +120,7 @@ fn pack(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, u32), Error> {
 }
 
 fn unpack(stored: &[u8], len: u64) -> Result<Vec<u8>, Error> {
-    const PACKED: Error = corrupt("a compressed file does not unpack");
+    const PACKED: Error = corrupt("a compressed file cannot be decompressed");
     let capacity = usize::try_from(len)
         .ok()
         .filter(|_| len <= MAX_UNPACKED)

@@ -46,7 +46,7 @@ impl<'a> Catalog<'a> {
         // Flat tables of plain integers: this checks the bounds of twelve tables and nothing else,
         // regardless of their length.
         let index = rkyv::access::<ArchivedIndex, rancor::Failure>(bytes)
-            .map_err(|_| corrupt("the index's tables lie outside it"))?;
+            .map_err(|_| corrupt("a table is outside the index"))?;
         Ok(Self { bundle, index })
     }
 
@@ -184,9 +184,7 @@ impl<'a> Catalog<'a> {
 
     /// One row of a table.
     pub(crate) fn row<T>(&self, table: &'a ArchivedVec<T>, id: usize) -> Result<&'a T, Error> {
-        let row = table
-            .get(id)
-            .ok_or(corrupt("a reference points behind its table"))?;
+        let row = table.get(id).ok_or(corrupt("table index out of range"))?;
         self.check(std::ptr::from_ref(row).addr(), size_of::<T>())?;
         Ok(row)
     }
@@ -202,7 +200,7 @@ impl<'a> Catalog<'a> {
             rows.len.to_native() as usize,
         );
         let slice = start.checked_add(len).and_then(|end| table.get(start..end));
-        let slice = slice.ok_or(corrupt("a range points behind its table"))?;
+        let slice = slice.ok_or(corrupt("a range exceeds its table"))?;
         self.check(slice.as_ptr().addr(), size_of_val(slice))?;
         Ok(slice)
     }
@@ -262,7 +260,7 @@ impl<'a> Catalog<'a> {
         range: std::ops::Range<usize>,
     ) -> Result<&'a str, Error> {
         let bytes = column.get(range);
-        let bytes = bytes.ok_or(corrupt("a text points outside its column"))?;
+        let bytes = bytes.ok_or(corrupt("the range of a text is outside its column"))?;
         self.check(bytes.as_ptr().addr(), bytes.len())?;
         std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not UTF-8"))
     }

@@ -173,7 +173,7 @@ impl Bundle {
         offset: u64,
         len: u64,
     ) -> Result<Cow<'_, [u8]>, Error> {
-        const WHERE: Error = corrupt("a file points outside its section");
+        const WHERE: Error = corrupt("the range of a file is outside its section");
         let range = self.header.range(section);
         let start = range.start.checked_add(offset).ok_or(WHERE)?;
         start

@@ -14,7 +14,7 @@ impl<'a> Skill<'a> {
             .catalog
             .rows(&self.catalog.index.chains, &self.row.chain)?;
         if ids.last().map(|id| id.to_native()) != Some(self.id) {
-            return Err(corrupt("a chain does not end with its skill"));
+            return Err(corrupt("the chain of a skill does not end with the skill"));
         }
         ids.iter()
             .map(|id| self.catalog.skill(id.to_native()))
@@ -63,7 +63,7 @@ impl<'a> Skill<'a> {
     }
 }
 
-/// What [`Skill::content`] will return for a skill that is not yet written to a bundle.
+/// The result of [`Skill::content`] for a skill that is not yet written to a bundle.
 pub(crate) fn resolved(set: &SkillSet, id: usize) -> String {
     let body = |skill: &SkillEntry| {
         let bytes = skill.source.get(skill.body.clone()).unwrap_or_default();

@@ -65,7 +65,9 @@ impl<'a> Catalog<'a> {
     /// The skills that the extension serves. Cheap; take one for each request.
     pub fn published(&self) -> Result<Published<'a>, Error> {
         if self.index.published_by_skill.len() != self.len() {
-            return Err(corrupt("the published skills do not match the skills"));
+            return Err(corrupt(
+                "the table of published skills has the wrong length",
+            ));
         }
         Ok(Published { catalog: *self })
     }

@@ -22,7 +22,7 @@ const AGAINST: &[&str] = &["negative", "should_not_trigger"];
 /// Values of `user-invocable` that mean no.
 const NO: &[&str] = &["false", "no", "off", "0"];
 
-/// What the frontmatter declares.
+/// The values that the frontmatter declares.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FrontmatterTerms {
     /// Texts that the ranker indexes as keywords.

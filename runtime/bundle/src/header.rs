@@ -157,9 +157,9 @@ impl Header {
             let (start, stop) = (narrow(range.start)?, narrow(range.end)?);
             let gap = tables
                 .get(end..start)
-                .ok_or(corrupt("the tables lie behind the file"))?;
+                .ok_or(corrupt("a table is outside the file"))?;
             if gap.iter().any(|byte| *byte != 0) {
-                return Err(corrupt("there is something between the tables"));
+                return Err(corrupt("the padding between the tables is not zero"));
             }
             end = stop;
         }
@@ -173,7 +173,8 @@ impl Header {
 
 /// An offset as a memory index.
 pub(crate) fn narrow(offset: u64) -> Result<usize, Error> {
-    usize::try_from(offset).map_err(|_| corrupt("a section is longer than this machine's memory"))
+    usize::try_from(offset)
+        .map_err(|_| corrupt("a section is too large for this machine's address space"))
 }
 
 /// Lays out the sections after the head, in the order of [`Section::ALL`].
@@ -238,9 +239,9 @@ fn read_table(
     head: &[u8],
     file_len: u64,
 ) -> Result<[(Range<u64>, u128); Section::ALL.len()], Error> {
-    const WHERE: Error = corrupt("the section table points to the wrong place");
+    const WHERE: Error = corrupt("wrong offset or length in the section table");
     if u64_at(head, 64) != Section::ALL.len() as u64 {
-        return Err(corrupt("the section table has another number of sections"));
+        return Err(corrupt("wrong number of sections in the section table"));
     }
     let mut sections = [const { (0..0, 0) }; Section::ALL.len()];
     let mut end = HEAD_LEN as u64;

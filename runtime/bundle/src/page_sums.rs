@@ -34,7 +34,7 @@ impl Pages {
     pub(crate) fn new(sums_len: usize, section_len: usize) -> Result<Self, Error> {
         let pages = section_len.div_ceil(PAGE);
         if sums_len != pages * SUM_LEN {
-            return Err(corrupt("a page table does not fit its section"));
+            return Err(corrupt("wrong number of page checksums for a section"));
         }
         Ok(Self {
             seen: (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),

@@ -192,7 +192,7 @@ schema! {
 
 /// Bits of the `flags` fields; each row type uses its own subset.
 pub(crate) mod flag {
-    /// Settings: the content asks for periodic refresh.
+    /// Settings: the content requests periodic refresh.
     pub(crate) const REFRESH: u32 = 1;
     /// Settings: scripts are not forbidden.
     pub(crate) const SCRIPTS: u32 = 1 << 1;

@@ -292,7 +292,7 @@ impl<'a> Catalog<'a> {
 
 /// The matched keywords as the author wrote them.
 fn declared<'a>(skill: &Skill<'a>, found: &KeywordMatch) -> Result<Vec<&'a str>, Error> {
-    const WHERE: Error = corrupt("a keyword points behind its skill's list");
+    const WHERE: Error = corrupt("keyword index out of range");
     let keywords = skill.keywords()?;
     let word = |at: &u32| keywords.get(*at as usize).copied().ok_or(WHERE);
     found.matched.iter().map(word).collect()

@@ -19,7 +19,7 @@ pub struct Settings {
     /// The minimum relative lead of that ranker's best skill; below it the match is ambiguous (0.0
     /// to 1.0).
     pub min_margin: f64,
-    /// Whether the content asks for periodic refresh.
+    /// Whether the content requests periodic refresh.
     pub refresh_enabled: bool,
     /// The refresh interval, in minutes.
     pub refresh_interval_minutes: u32,

@@ -114,8 +114,8 @@ impl<'a> Skill<'a> {
         Ok(self.source_row()?.len.to_native())
     }
 
-    /// Whether users can call it as a prompt: true unless its frontmatter has `user-invocable:
-    /// false`.
+    /// Whether users can call it as a prompt: true unless its frontmatter has
+    /// `user-invocable: false`.
     pub fn is_user_invocable(&self) -> bool {
         self.row.flags.to_native() & flag::HIDDEN == 0
     }
@@ -205,7 +205,7 @@ impl<'a> Skill<'a> {
     }
 
     fn part(&self, start: usize, end: Option<usize>) -> Result<Cow<'a, str>, Error> {
-        const WHERE: Error = corrupt("a body points outside its file");
+        const WHERE: Error = corrupt("the body range is outside the file of the skill");
         match self.source()? {
             Cow::Borrowed(bytes) => {
                 let bytes = bytes.get(start..end.unwrap_or(bytes.len())).ok_or(WHERE)?;

@@ -32,7 +32,7 @@ impl Bundle {
         }
         self.check_index(0, self.index().len())?;
         if self.content_address() != content_address(self.index()) {
-            return Err(corrupt("the content address does not name this content"));
+            return Err(corrupt("the content address does not match the content"));
         }
         let contents = self.verify_contents()?;
         let (skills, files) = self.verify_references()?;

@@ -208,12 +208,13 @@ impl Writer {
         let skill = &set.skills[id];
         let invalid = |what: &str| Error::Invalid(format!("{what} of {:?}", skill.path));
         if skill.root as usize >= set.roots.len() {
-            return Err(invalid("no such root: the one"));
+            return Err(invalid("missing root: the root"));
         }
         utf8(skill, 0..skill.source.len())?;
         utf8(skill, skill.text_start..skill.source.len())?;
         utf8(skill, skill.body.clone())?;
-        let chain = chain(set, id).ok_or_else(|| invalid("the parents do not end: the chain"))?;
+        let chain =
+            chain(set, id).ok_or_else(|| invalid("cycle or missing skill in the parents"))?;
         let source = self.blobs.add_body(&skill.source)?;
         let terms = FrontmatterTerms::of(skill);
         let (files, blobs) = self.file_list(skill)?;
@@ -455,7 +456,7 @@ fn check_paths(set: &SkillSet) -> Result<(), Error> {
     let mut seen = std::collections::HashSet::new();
     match set.skills.iter().find(|skill| !seen.insert(&skill.path)) {
         Some(skill) => Err(Error::Invalid(format!(
-            "the path {:?} stands for two skills",
+            "two skills have the path {:?}",
             skill.path
         ))),
         None => Ok(()),

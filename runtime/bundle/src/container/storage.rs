@@ -86,7 +86,7 @@ impl Storage {
 
     /// Any bytes of the file.
     pub(super) fn read(&self, start: u64, len: usize) -> Result<Cow<'_, [u8]>, Error> {
-        const WHERE: Error = corrupt("a file points outside the bundle");
+        const WHERE: Error = corrupt("the range of a file is outside the bundle");
         let bytes = match self {
             Self::Static(bytes) => bytes,
             Self::Heap(heap) => heap.as_slice(),

@@ -11,8 +11,8 @@ impl Published<'_> {
     /// Parses every entry and looks up every URI in it. The digests of the contents are checked
     /// elsewhere.
     pub(crate) fn verify(&self) -> Result<(), Error> {
-        const ENTRY: Error = corrupt("the entry of a published skill is not the skill's");
-        const FILE: Error = corrupt("the entry of a published skill misstates a file");
+        const ENTRY: Error = corrupt("the entry of a published skill does not match the skill");
+        const FILE: Error = corrupt("the entry of a published skill has wrong data for a file");
         for skill in self.skills() {
             let skill = skill?;
             let entry = self.entry(skill.uri)?.ok_or(ENTRY)?;
