@@ -1,5 +1,5 @@
-//! Bodies and files as stored bytes: each content once, large files compressed
-//! where that pays. Checksums are made here and checked here.
+//! Bodies and files as stored bytes: deduplicated by content, large files compressed if that saves
+//! enough. Checksums are computed and verified here.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,19 +12,19 @@ use crate::error::{Error, corrupt};
 use crate::header::Section;
 use crate::schema::{ArchivedBlobRow, BlobRow, flag};
 
-/// Smaller files stay raw: they are served straight from the archive, and
-/// unpacking would cost more than the pages it saves.
+/// Smaller files stay raw: they are served directly from the archive, and decompression would cost
+/// more than the pages it saves.
 const COMPRESS_FROM: usize = 64 * 1024;
 
-/// Compression must save a quarter, or reading raw bytes is the better bargain
-/// (images and archives do not shrink).
+/// Compression must save a quarter; otherwise reading raw bytes is cheaper (images and archives do
+/// not shrink).
 const COMPRESS_TO_PERCENT: usize = 75;
 
 /// Level 19 saves 2.6 % more than level 3 and takes a hundred times as long.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Far above the compiler's limit for one file; keeps a hostile length from
-/// asking for memory.
+/// Far above the compiler's limit for one file. Prevents a forged length from allocating too much
+/// memory.
 const MAX_UNPACKED: u64 = 256 * 1024 * 1024;
 
 /// Collects blobs; equal contents share one row.
@@ -83,7 +83,9 @@ impl Blobs {
 pub(crate) fn read<'a>(row: &ArchivedBlobRow, bundle: &'a Bundle) -> Result<Cow<'a, [u8]>, Error> {
     let section = Section::from_code(row.section.to_native());
     let Some(section @ (Section::Body | Section::Files)) = section else {
-        return Err(corrupt("a file points to no section of files"));
+        return Err(corrupt(
+            "a file refers to a section that does not contain files",
+        ));
     };
     let (len, stored_len) = (row.len.to_native(), row.stored_len.to_native());
     let stored = bundle.read(section, row.offset.to_native(), stored_len)?;
@@ -96,11 +98,11 @@ pub(crate) fn read<'a>(row: &ArchivedBlobRow, bundle: &'a Bundle) -> Result<Cow<
     if len == stored_len {
         Ok(stored)
     } else {
-        Err(corrupt("a file has two lengths"))
+        Err(corrupt("an uncompressed file has two different lengths"))
     }
 }
 
-/// Whether `bytes` have the SHA-256 that the row claims.
+/// Whether `bytes` have the SHA-256 of the row.
 pub(crate) fn has_digest(row: &ArchivedBlobRow, bytes: &[u8]) -> bool {
     <[u8; 32]>::from(Sha256::digest(bytes)) == row.sha256
 }
@@ -118,7 +120,7 @@ fn pack(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, u32), Error> {
 }
 
 fn unpack(stored: &[u8], len: u64) -> Result<Vec<u8>, Error> {
-    const PACKED: Error = corrupt("a compressed file does not unpack");
+    const PACKED: Error = corrupt("a compressed file cannot be decompressed");
     let capacity = usize::try_from(len)
         .ok()
         .filter(|_| len <= MAX_UNPACKED)

@@ -1,6 +1,5 @@
-//! The questions a bundle answers. A [`Catalog`] is a checked view of the
-//! index: every row it reads lies on a page that agrees with its checksum, and
-//! every reference is looked up, never trusted.
+//! Queries on a bundle. A [`Catalog`] is a checked view of the index: every row it reads is on a
+//! page that matches its checksum, and every reference is bounds-checked.
 
 use std::sync::OnceLock;
 
@@ -19,19 +18,19 @@ use crate::schema::{ArchivedIndex, ArchivedRows, ArchivedStr, flag};
 use crate::settings::Settings;
 use crate::skill::Skill;
 
-/// A view of one bundle's index. Copy it freely.
+/// A view of one bundle's index. Cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Catalog<'a> {
     pub(crate) bundle: &'a Bundle,
     pub(crate) index: &'a ArchivedIndex,
 }
 
-/// Where skills were read from.
+/// A directory that skills were read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Root<'a> {
-    /// What people call it.
+    /// Its label.
     pub label: &'a str,
-    /// Whom it belongs to.
+    /// Its owner.
     pub scope: Scope,
 }
 
@@ -44,10 +43,10 @@ impl<'a> Catalog<'a> {
             .checked_sub(root_len)
             .ok_or(corrupt("the index is too short"))?;
         bundle.check_index(root_at, root_len)?;
-        // Flat tables of plain integers: this checks the bounds of twelve
-        // tables and nothing else, whatever their length.
+        // Flat tables of plain integers: this checks the bounds of twelve tables and nothing else,
+        // regardless of their length.
         let index = rkyv::access::<ArchivedIndex, rancor::Failure>(bytes)
-            .map_err(|_| corrupt("the index's tables lie outside it"))?;
+            .map_err(|_| corrupt("a table is outside the index"))?;
         Ok(Self { bundle, index })
     }
 
@@ -56,7 +55,7 @@ impl<'a> Catalog<'a> {
         self.index.skills.len()
     }
 
-    /// The number of skills, in the width in which skills refer to one another.
+    /// The number of skills as `u32`, the width of a skill reference.
     pub(crate) fn count(&self) -> u32 {
         u32::try_from(self.len()).unwrap_or(u32::MAX)
     }
@@ -66,12 +65,12 @@ impl<'a> Catalog<'a> {
         self.index.skills.is_empty()
     }
 
-    /// Whether any skill has files beside its own text.
+    /// Whether any skill has files besides its own text.
     pub fn has_files(&self) -> bool {
         !self.index.files.is_empty()
     }
 
-    /// The tuning that the content carries.
+    /// The settings that the content carries.
     pub fn settings(&self) -> Result<Settings, Error> {
         let row = &self.index.settings;
         let flags = row.flags.to_native();
@@ -141,9 +140,8 @@ impl<'a> Catalog<'a> {
         Ok(None)
     }
 
-    /// The skill that `name` means: an address (`skill://` and a path) first;
-    /// then trimmed and lower-cased names, the exact path, the path in lower
-    /// case.
+    /// The skill that `name` resolves to. Order of precedence: an address (`skill://` and a path);
+    /// the trimmed and lower-cased name; the exact path; the path in lower case.
     pub fn by_name(&self, name: &str) -> Result<Option<Skill<'a>>, Error> {
         if let Some(path) = addressed(name)
             && let Some(skill) = self.by_addressed_path(path)?
@@ -172,7 +170,7 @@ impl<'a> Catalog<'a> {
         self.by_path(name.trim())
     }
 
-    /// White space behind an address is most likely not meant.
+    /// Trailing white space after an address is most likely a mistake.
     fn by_addressed_path(&self, path: &str) -> Result<Option<Skill<'a>>, Error> {
         match self.by_path(path)? {
             None => self.by_path(path.trim_end()),
@@ -186,9 +184,7 @@ impl<'a> Catalog<'a> {
 
     /// One row of a table.
     pub(crate) fn row<T>(&self, table: &'a ArchivedVec<T>, id: usize) -> Result<&'a T, Error> {
-        let row = table
-            .get(id)
-            .ok_or(corrupt("a reference points behind its table"))?;
+        let row = table.get(id).ok_or(corrupt("table index out of range"))?;
         self.check(std::ptr::from_ref(row).addr(), size_of::<T>())?;
         Ok(row)
     }
@@ -204,7 +200,7 @@ impl<'a> Catalog<'a> {
             rows.len.to_native() as usize,
         );
         let slice = start.checked_add(len).and_then(|end| table.get(start..end));
-        let slice = slice.ok_or(corrupt("a range points behind its table"))?;
+        let slice = slice.ok_or(corrupt("a range exceeds its table"))?;
         self.check(slice.as_ptr().addr(), size_of_val(slice))?;
         Ok(slice)
     }
@@ -225,13 +221,13 @@ impl<'a> Catalog<'a> {
             .collect()
     }
 
-    /// Which skills declare which keywords.
+    /// The index of declared keywords.
     pub(crate) fn keyword_index(&self) -> Result<KeywordIndex<'a>, Error> {
         let columns = self.columns(&self.index.keywords, &self.bundle.keywords_intact)?;
         Ok(KeywordIndex::open(columns)?)
     }
 
-    /// Which skills hold which words.
+    /// The index of words.
     pub(crate) fn text_index(&self) -> Result<TextIndex<'a>, Error> {
         let columns = self.columns(&self.index.words, &self.bundle.text_index_intact)?;
         Ok(TextIndex::open(columns, self.count())?)
@@ -243,8 +239,7 @@ impl<'a> Catalog<'a> {
         Ok(RankTable::open(columns, self.count())?)
     }
 
-    /// Columns, whose pages are all checked at their first use: a query reads
-    /// everywhere in them.
+    /// Columns, whose pages are all checked on first use because a query reads all over them.
     fn columns<const N: usize>(
         &self,
         columns: &'a [ArchivedVec<u8>; N],
@@ -265,12 +260,12 @@ impl<'a> Catalog<'a> {
         range: std::ops::Range<usize>,
     ) -> Result<&'a str, Error> {
         let bytes = column.get(range);
-        let bytes = bytes.ok_or(corrupt("a text points outside its column"))?;
+        let bytes = bytes.ok_or(corrupt("the range of a text is outside its column"))?;
         self.check(bytes.as_ptr().addr(), bytes.len())?;
         std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not UTF-8"))
     }
 
-    /// Checks the pages under an address that rkyv has placed inside the index.
+    /// Checks the pages at an address that rkyv has validated to be inside the index.
     fn check(&self, address: usize, len: usize) -> Result<(), Error> {
         let base = self.bundle.index().as_ptr().addr();
         self.bundle.check_index(address.wrapping_sub(base), len)

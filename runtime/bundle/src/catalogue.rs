@@ -1,7 +1,6 @@
-//! The skills in a few lines, most important first, as spec 2 lists them for a
-//! model: what fits a budget in bytes. The list for [`CATALOGUE_BYTES`] is made
-//! when compiling, so that a server describes ten skills and ten thousand
-//! equally fast.
+//! A short list of the skills for a model, as in spec 2, most important first, within a budget in
+//! bytes. The list for [`CATALOGUE_BYTES`] is made at compile time, so that a server describes ten
+//! skills and ten thousand equally fast.
 
 use std::borrow::Cow;
 
@@ -9,32 +8,32 @@ use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::skill::Skill;
 
-/// The room, in bytes, of the list that every bundle carries: about 1,500
-/// tokens. With the text around it that stays under one percent of a context
-/// of 200,000 tokens, the share that Claude Code gives its own listing.
+/// Size limit in bytes of the list that every bundle carries: about 1,500 tokens. With the
+/// surrounding text that is under one percent of a context of 200,000 tokens, the share that Claude
+/// Code gives its own listing.
 pub const CATALOGUE_BYTES: usize = 6 * 1024;
 
-/// Characters of a description in a list. Long ones repeat the skill.
+/// Maximum characters of a description in a list. Longer ones tend to repeat the skill itself.
 const HEADLINE: usize = 200;
 
-/// Parts of the room, of four, that entries with descriptions may take where
-/// not every skill has one; the rest names further skills.
+/// Quarters of the budget for entries with descriptions if not every skill fits with one. The rest
+/// of the budget lists further skills by name.
 const DESCRIBED: usize = 3;
 
-/// Part of the skills, as text.
+/// A subset of the skills, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue<'a> {
-    /// One element for each skill, a line break between them.
+    /// One element for each skill, separated by line breaks.
     pub text: Cow<'a, str>,
-    /// How many skills it names, in order of importance.
+    /// The number of skills it names, in order of importance.
     pub shown: usize,
-    /// How many of them, the first ones, it also describes.
+    /// The number of skills, from the first, that it also describes.
     pub described: usize,
 }
 
 impl<'a> Catalogue<'a> {
     fn new(text: Cow<'a, str>, shown: usize) -> Self {
-        // Names and descriptions are escaped: no skill can write such a mark.
+        // Names and descriptions are escaped, so no skill can contain this marker.
         let described = text.matches("</skill>").count();
         Self {
             text,
@@ -44,7 +43,7 @@ impl<'a> Catalogue<'a> {
     }
 }
 
-/// What a list says of one skill.
+/// The data of one skill in a list.
 pub(crate) struct Line<'a> {
     pub(crate) name: &'a str,
     pub(crate) summary: &'a str,
@@ -59,8 +58,8 @@ impl<'a> Catalog<'a> {
         (0..ranking.len()).map(move |at| catalog.skill(catalog.row(ranking, at)?.to_native()))
     }
 
-    /// As much of the skills as fits `room` bytes: all of them with their
-    /// descriptions if they fit; else some with, then names only.
+    /// As many skills as fit in `room` bytes: all with descriptions if they fit; otherwise some
+    /// with descriptions, then names only.
     pub fn catalogue(&self, room: usize) -> Result<Catalogue<'a>, Error> {
         if room == CATALOGUE_BYTES {
             let text = Cow::Borrowed(self.text(&self.index.catalogue)?);
@@ -73,8 +72,8 @@ impl<'a> Catalog<'a> {
 }
 
 impl Skill<'_> {
-    /// The description as a list shows it: one line of at most 200 characters,
-    /// without characters that nobody sees.
+    /// The description as shown in a list: one line of at most 200 characters, without invisible
+    /// characters.
     pub fn headline(&self) -> String {
         headline(self.summary)
     }
@@ -89,7 +88,7 @@ fn line(skill: Result<Skill<'_>, Error>) -> Result<Line<'_>, Error> {
     })
 }
 
-/// The text for `room` bytes, and how many of the `total` lines are in it.
+/// The text for `room` bytes, and how many of the `total` lines it contains.
 pub(crate) fn fill<'a, Lines>(
     lines: impl Fn() -> Lines,
     total: usize,
@@ -110,7 +109,7 @@ where
     Ok((list.text, described + named))
 }
 
-/// Lines that end where their budget does.
+/// Lines up to a budget in bytes.
 struct Budget {
     text: String,
     left: usize,
@@ -124,7 +123,7 @@ impl Budget {
         }
     }
 
-    /// Adds lines in order until one does not fit; how many did.
+    /// Adds lines in order until one does not fit. Returns the number of lines added.
     fn take<'a>(
         &mut self,
         lines: impl Iterator<Item = Result<Line<'a>, Error>>,
@@ -154,7 +153,7 @@ impl Budget {
     }
 }
 
-/// The element of spec 2.
+/// The XML element of spec 2.
 fn entry(line: &Line<'_>) -> String {
     format!(
         "<skill>\n<name>{}</name>\n<description>{}</description>\n<location>{}</location>\n</skill>",
@@ -174,7 +173,7 @@ fn headline(summary: &str) -> String {
     }
 }
 
-/// For the inside of an element: on one line, seen, escaped.
+/// Text for the inside of an element: on one line, visible characters only, escaped.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars().filter(|c| is_seen(*c)) {
@@ -189,8 +188,8 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Direction overrides and tag characters carry text that only a model reads.
-/// A list leaves them out; the skill itself is served as it is.
+/// Direction overrides and tag characters can carry text that is visible only to a model. A list
+/// omits them; the skill itself is served unchanged.
 fn is_seen(c: char) -> bool {
     !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
@@ -256,7 +255,7 @@ mod tests {
                 "{} of {room}",
                 catalogue.text.len()
             );
-            // A little fewer are named where descriptions begin to fit.
+            // Slightly fewer skills are named once descriptions begin to fit.
             assert!(
                 catalogue.shown + 40 > last,
                 "{room}: {} after {last}",

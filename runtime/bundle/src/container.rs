@@ -1,11 +1,9 @@
-//! One handle over a bundle's bytes, wherever they lie: built into the
-//! program, in a file, or on the heap. Opens, maps and publishes files; what
-//! the bytes mean is told by `catalog.rs`.
+//! One handle for a bundle's bytes: built into the program, in a file, or on the heap. Opens, maps
+//! and publishes files; `catalog.rs` interprets the bytes.
 //!
-//! Of a file, only the tables are mapped. Texts and files are read from it when
-//! they are asked for: a mapping would bring in sixteen pages around each, and
-//! keep them, so that a server that had served a tenth of its skills would
-//! hold all of them.
+//! Only the tables of a file are mapped. Texts and files are read on request: a mapping would fault
+//! in sixteen pages around each and keep them resident, so a server that had served a tenth of its
+//! skills would hold all of them in memory.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -28,27 +26,27 @@ mod tests;
 pub use publish::publish;
 use storage::Storage;
 
-/// Bytes that a full check reads at a time.
+/// Buffer size in bytes of a full check.
 const CHUNK: u64 = 1 << 20;
 
-/// An open bundle. Its head is checked; every other part is checked when it is
-/// first touched, so that opening takes the same time whatever its size.
+/// An open bundle. Its head is checked; every other part is checked on first use, so opening takes
+/// the same time for any size.
 #[derive(Debug)]
 pub struct Bundle {
     storage: Storage,
     header: Header,
-    /// `INDEX` and its page table in [`Storage::tables`]: asked for at every row.
+    /// `INDEX` and its page table in [`Storage::tables`]. Cached because every row access needs
+    /// them.
     index: Range<usize>,
     sums: Range<usize>,
     pages: Pages,
-    /// Whether the columns of the search indexes agree with their page sums,
-    /// once they were used.
+    /// Whether the columns of the search indexes match their page sums. Set on first use.
     pub(crate) keywords_intact: OnceLock<bool>,
     pub(crate) text_index_intact: OnceLock<bool>,
     pub(crate) ranks_intact: OnceLock<bool>,
 }
 
-/// Where a section of a bundle lies, for people who look inside.
+/// The location of a section in a bundle, for inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionInfo {
     /// Its name, such as `INDEX`.
@@ -62,7 +60,7 @@ pub struct SectionInfo {
 impl Bundle {
     /// Opens a bundle built into the program (see `include_bundle!`).
     ///
-    /// Bytes that are not aligned are copied; nothing else differs.
+    /// Unaligned bytes are copied; otherwise the behavior is the same.
     pub fn from_static(bytes: &'static [u8]) -> Result<Self, Error> {
         if bytes.as_ptr().addr().is_multiple_of(ALIGN) {
             Self::new(
@@ -82,8 +80,8 @@ impl Bundle {
         )
     }
 
-    /// Opens a bundle file and keeps it open: a file that replaces it is not
-    /// seen by this handle.
+    /// Opens a bundle file and keeps it open. This handle does not see a file that later replaces
+    /// it.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (header, storage) = Storage::open(path)?;
         Self::new(header, storage)
@@ -112,13 +110,13 @@ impl Bundle {
         })
     }
 
-    /// The questions a bundle answers. Cheap; take one for each request.
+    /// The queries of a bundle. Cheap; take one for each request.
     pub fn catalog(&self) -> Result<Catalog<'_>, Error> {
         Catalog::new(self)
     }
 
-    /// SHA-256 that names this content: equal for equal skills, whatever
-    /// machine compiled them.
+    /// SHA-256 that identifies this content: equal for equal skills, independent of the machine
+    /// that compiled them.
     pub fn content_address(&self) -> [u8; 32] {
         self.header.content_address
     }
@@ -133,8 +131,8 @@ impl Bundle {
         self.header.range(Section::Files).end
     }
 
-    /// Where the bytes lie: `embedded`, `memory`, `mapped` (tables mapped, the
-    /// rest read when asked for) or `file` (the same without a mapping).
+    /// The kind of storage: `embedded`, `memory`, `mapped` (tables mapped, the rest read on
+    /// request) or `file` (the same without a mapping).
     pub fn storage(&self) -> &'static str {
         self.storage.name()
     }
@@ -175,7 +173,7 @@ impl Bundle {
         offset: u64,
         len: u64,
     ) -> Result<Cow<'_, [u8]>, Error> {
-        const WHERE: Error = corrupt("a file points outside its section");
+        const WHERE: Error = corrupt("the range of a file is outside its section");
         let range = self.header.range(section);
         let start = range.start.checked_add(offset).ok_or(WHERE)?;
         start
@@ -185,14 +183,14 @@ impl Bundle {
         self.storage.read(start, narrow(len)?)
     }
 
-    /// Whether a section agrees with the checksum in the head. Reads all of it.
+    /// Whether a section matches the checksum in the head. Reads all of it.
     pub(crate) fn agrees(&self, section: Section) -> Result<bool, Error> {
         let mut hash = Xxh3::new();
         self.each_chunk(section, |chunk| hash.update(chunk))?;
         Ok(self.header.names(section, hash.digest128()))
     }
 
-    /// Gives the bytes of a section to `take`, a piece at a time.
+    /// Passes the bytes of a section to `take`, one chunk at a time.
     pub(crate) fn each_chunk(
         &self,
         section: Section,
@@ -209,7 +207,7 @@ impl Bundle {
     }
 }
 
-/// Where a table lies in memory.
+/// The location of a table in memory.
 fn place(header: &Header, section: Section) -> Result<Range<usize>, Error> {
     let range = header.range(section);
     Ok(narrow(range.start)?..narrow(range.end)?)

@@ -1,5 +1,5 @@
-//! Inheritance as spec 3 §6 and §7 tell it: the chain, the aggregated text
-//! with its headers, and files found up the chain.
+//! Inheritance as specified in spec 3 §6 and §7: the chain, the aggregated text with its headers,
+//! and file lookup along the chain.
 
 use crate::error::{Error, corrupt};
 use crate::file::File;
@@ -7,22 +7,22 @@ use crate::model::{Dialect, SkillEntry, SkillSet};
 use crate::skill::Skill;
 
 impl<'a> Skill<'a> {
-    /// The skill and its ancestors, root first, itself last; only itself where
+    /// The skill and its ancestors, root first and the skill last. Only the skill itself if
     /// `inherit` is false.
     pub fn chain(&self) -> Result<Vec<Skill<'a>>, Error> {
         let ids = self
             .catalog
             .rows(&self.catalog.index.chains, &self.row.chain)?;
         if ids.last().map(|id| id.to_native()) != Some(self.id) {
-            return Err(corrupt("a chain does not end with its skill"));
+            return Err(corrupt("the chain of a skill does not end with the skill"));
         }
         ids.iter()
             .map(|id| self.catalog.skill(id.to_native()))
             .collect()
     }
 
-    /// What the chain says: spec 3 §6.2. A skill that does not inherit, and
-    /// every folder-dialect skill, gives its own body without headers.
+    /// The aggregated text of the chain (spec 3 §6.2). A skill that does not inherit, and every
+    /// folder-dialect skill, returns its own body without headers.
     pub fn content(&self) -> Result<String, Error> {
         if !self.inherit || self.dialect == Dialect::Folder {
             return Ok(trimmed(&self.body()?).to_owned());
@@ -36,8 +36,8 @@ impl<'a> Skill<'a> {
         Ok(sections.join("\n\n"))
     }
 
-    /// Files of the ancestors that no nearer skill of the chain replaces, with
-    /// the skill each comes from, sorted by path.
+    /// Files of the ancestors that no nearer skill of the chain overrides, each with the skill that
+    /// it comes from, sorted by path.
     pub fn inherited_files(&self) -> Result<Vec<(File<'a>, Skill<'a>)>, Error> {
         let mut nearest = std::collections::BTreeMap::new();
         for skill in self.chain()? {
@@ -51,7 +51,7 @@ impl<'a> Skill<'a> {
             .collect())
     }
 
-    /// The file of this path: its own, or the nearest ancestor's together with
+    /// The file with this path: the skill's own, or the one of the nearest ancestor together with
     /// that ancestor (spec 3 §7.5).
     pub fn find_file(&self, path: &str) -> Result<Option<(File<'a>, Option<Skill<'a>>)>, Error> {
         for skill in self.chain()?.into_iter().rev() {
@@ -63,7 +63,7 @@ impl<'a> Skill<'a> {
     }
 }
 
-/// What [`Skill::content`] gives for a skill that is not written yet.
+/// The result of [`Skill::content`] for a skill that is not yet written to a bundle.
 pub(crate) fn resolved(set: &SkillSet, id: usize) -> String {
     let body = |skill: &SkillEntry| {
         let bytes = skill.source.get(skill.body.clone()).unwrap_or_default();
@@ -82,8 +82,8 @@ pub(crate) fn resolved(set: &SkillSet, id: usize) -> String {
     sections.join("\n\n")
 }
 
-/// The skill and its ancestors, root first, or nothing where parents form a
-/// ring or do not exist.
+/// The skill and its ancestors, root first. Returns `None` if the parents form a cycle or do not
+/// exist.
 pub(crate) fn chain(set: &SkillSet, id: usize) -> Option<Vec<u32>> {
     let mut chain = vec![u32::try_from(id).ok()?];
     let mut next = set.skills[id].parent;
@@ -107,7 +107,7 @@ fn section(path: &str, file_path: &str, body: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// `ui/react/_index` is `UI > REACT`, `_root` is `GLOBAL RULES`.
+/// The header of a path: `ui/react/_index` becomes `UI > REACT`, `_root` becomes `GLOBAL RULES`.
 fn heading(path: &str) -> String {
     if path == "_root" {
         return "GLOBAL RULES".to_owned();
@@ -122,7 +122,7 @@ fn heading(path: &str) -> String {
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    // `_index.md` beside `_root.md` has no segment left.
+    // `_index.md` next to `_root.md` has no segment left.
     if heading.is_empty() {
         "INDEX".to_owned()
     } else {
@@ -130,8 +130,8 @@ fn heading(path: &str) -> String {
     }
 }
 
-/// Without blank lines before and white space behind; the first line keeps its
-/// indentation, which Markdown gives a meaning.
+/// Strips leading blank lines and trailing white space. The first line keeps its indentation, which
+/// is significant in Markdown.
 fn trimmed(body: &str) -> &str {
     let mut rest = body.trim_end();
     while let Some((line, after)) = rest.split_once('\n') {

@@ -1,4 +1,4 @@
-//! What can be wrong with a bundle, and the way out of it.
+//! Errors of a bundle, and how to fix them.
 
 use std::io;
 use std::path::PathBuf;
@@ -30,10 +30,10 @@ pub enum Error {
         "bundle needs features {bits:#010x} that this program does not know; use a newer release, or compile the skills again with this one (`skillbundle compile DIR -o FILE.skb`)"
     )]
     Required {
-        /// The must-understand bits that are not known.
+        /// The unknown must-understand bits.
         bits: u32,
     },
-    /// The tables are laid out differently, although the version is the same.
+    /// The table layout differs, although the version is the same.
     #[error(
         "bundle has table layout {found:016x}, but this program reads {supported:016x}; compile the skills again with this one (`skillbundle compile DIR -o FILE.skb`)"
     )]
@@ -43,7 +43,7 @@ pub enum Error {
         /// The fingerprint of this program.
         supported: u64,
     },
-    /// The file is shorter or longer than its header says.
+    /// The file is shorter or longer than its header states.
     #[error(
         "bundle is {found} bytes long, but its header says {expected}; it was cut short or appended to: copy it again, or make it again with `skillbundle compile`"
     )]
@@ -53,7 +53,7 @@ pub enum Error {
         /// The length found.
         found: u64,
     },
-    /// A part does not agree with its checksum, or points outside the bundle.
+    /// A part does not match its checksum, or refers to data outside the bundle.
     #[error("bundle is damaged: {what}; copy it again, or compile it again")]
     Corrupt {
         /// The part.
@@ -67,7 +67,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -81,7 +81,7 @@ impl From<skillbundle_search::Error> for Error {
     }
 }
 
-/// Shorthand for the most frequent fault.
+/// Shorthand for the most frequent error.
 pub(crate) const fn corrupt(what: &'static str) -> Error {
     Error::Corrupt { what }
 }

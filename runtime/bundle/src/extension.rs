@@ -1,11 +1,9 @@
-//! What the skills extension of the protocol (SEP-2640,
-//! `io.modelcontextprotocol/skills`) serves: `skills/list` as text that was
-//! written when compiling, and every file of every skill by its URI. Which
-//! skills that are, [`rule`] decides; `docs/extension.md` tells it to people.
+//! The data that the skills extension of the protocol (SEP-2640, `io.modelcontextprotocol/skills`)
+//! serves: `skills/list` as text that was written at compile time, and every file of every skill by
+//! its URI. [`rule`] selects the skills; `docs/extension.md` documents the selection.
 //!
-//! A server answers from here without hashing, sorting or escaping anything.
-//! URIs of requests are compared with those in the table, and never become
-//! paths.
+//! A server answers from here without hashing, sorting or escaping. URIs of requests are compared
+//! with those in the table and are never used as paths.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -38,14 +36,14 @@ pub struct Published<'a> {
     catalog: Catalog<'a>,
 }
 
-/// A piece of `skills/list`.
+/// A page of `skills/list`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page<'a> {
-    /// Whole entries as JSON objects, a comma between them.
+    /// Complete entries as JSON objects, separated by commas.
     pub entries: &'a str,
-    /// How many they are.
+    /// The number of entries.
     pub count: usize,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, or `None` if this is the last one.
     pub next: Option<usize>,
 }
 
@@ -56,45 +54,45 @@ pub struct PublishedSkill<'a> {
     pub number: usize,
     /// The URI of its `SKILL.md`.
     pub uri: &'a str,
-    /// Its name in the extension: that of its frontmatter as served. Two
-    /// skills in different directories may have the same one.
+    /// Its name in the extension: the one in its frontmatter as served. Two skills in different
+    /// directories may have the same name.
     pub name: &'a str,
-    /// The skill as the tools know it: description, priority, frontmatter as
-    /// written, files.
+    /// The skill as the tools see it: description, priority, frontmatter as written, files.
     pub skill: Skill<'a>,
 }
 
 impl<'a> Catalog<'a> {
-    /// What the skills extension serves. Cheap; take one for each request.
+    /// The skills that the extension serves. Cheap; take one for each request.
     pub fn published(&self) -> Result<Published<'a>, Error> {
         if self.index.published_by_skill.len() != self.len() {
-            return Err(corrupt("the published skills do not match the skills"));
+            return Err(corrupt(
+                "the table of published skills has the wrong length",
+            ));
         }
         Ok(Published { catalog: *self })
     }
 }
 
 impl<'a> Skill<'a> {
-    /// How the skills extension serves it; none where it is left out.
+    /// The skill as the extension serves it. Returns `None` if it is not published.
     pub fn published(&self) -> Result<Option<PublishedSkill<'a>>, Error> {
         self.catalog.published()?.of(self)
     }
 }
 
 impl<'a> Published<'a> {
-    /// How many skills are listed.
+    /// The number of published skills.
     pub fn len(&self) -> usize {
         self.catalog.index.published.len()
     }
 
-    /// Whether no skill is.
+    /// Whether no skill is published.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The entries of `skills/list` from number `first` on: at most `most`,
-    /// and as many as fit `bytes`, but always one where there is one. None is
-    /// ever split.
+    /// The entries of `skills/list` from number `first` on: at most `most` entries and at most
+    /// `bytes` bytes, but at least one entry if there is one. Entries are never split.
     pub fn page(&self, first: usize, most: usize, bytes: usize) -> Result<Page<'a>, Error> {
         let total = self.len();
         if first >= total {
@@ -166,16 +164,16 @@ impl<'a> Published<'a> {
         }
     }
 
-    /// The file that is read under this URI.
+    /// The file with this URI.
     pub fn resource(&self, uri: &str) -> Result<Option<Resource<'a>>, Error> {
         self.find(uri)?.map(|at| self.resource_at(at)).transpose()
     }
 
-    /// What lies directly in a directory, sorted by URI; none where there is
-    /// no such directory. One slash at the end is not minded.
+    /// The direct children of a directory, sorted by URI. Returns `None` if the directory does not
+    /// exist. One trailing slash is ignored.
     pub fn directory(&self, uri: &str) -> Result<Option<Vec<Child<'a>>>, Error> {
         let uri = uri.strip_suffix('/').unwrap_or(uri);
-        // `skill://` itself is above all skills.
+        // `skill://` itself is the parent of all skills and not a directory.
         if uri.len() <= ADDRESS.len() {
             return Ok(None);
         }
@@ -195,16 +193,16 @@ impl<'a> Published<'a> {
             let uri = &found[..inside.len() + slash];
             let name = last_name(uri);
             children.push(Child::Directory { uri, name });
-            // `0` comes after `/`: this is behind everything in the directory.
-            // A table that is not sorted must not keep us here for ever.
+            // `0` follows `/` in ASCII, so this is after everything in the directory. `max`
+            // guarantees progress even if the table is not sorted.
             at = self.first_from(&format!("{uri}0"))?.max(at + 1);
         }
         children.sort_by(|a, b| a.uri().cmp(b.uri()));
         Ok((!children.is_empty()).then_some(children))
     }
 
-    /// The skills whose names begin like this, sorted by name; those of one
-    /// name in the order of the listing.
+    /// The skills whose names start with this prefix, sorted by name; skills with equal names in
+    /// listing order.
     pub fn names_starting_with<'p>(
         &self,
         prefix: &'p str,
@@ -221,7 +219,7 @@ impl<'a> Published<'a> {
             .take_while(move |skill| starts(skill, |skill| skill.name, prefix)))
     }
 
-    /// The URIs of files that begin like this, sorted.
+    /// The URIs of files that start with this prefix, sorted.
     pub fn uris_starting_with<'p>(
         &self,
         prefix: &'p str,
@@ -248,7 +246,7 @@ impl<'a> Published<'a> {
         self.catalog.text(&self.resource_row(at)?.uri)
     }
 
-    /// Where the entry of a skill is among the entries.
+    /// The range of a skill's entry in the entries.
     fn entry_range(&self, number: usize) -> Result<Range<usize>, Error> {
         let entry = &self.row(number)?.entry;
         let start = entry.start.to_native() as usize;
@@ -259,7 +257,7 @@ impl<'a> Published<'a> {
         self.catalog.part(&self.catalog.index.entries, range)
     }
 
-    /// The row of the first URI that is not before this text.
+    /// The row of the first URI that is not less than this text.
     fn first_from(&self, text: &str) -> Result<usize, Error> {
         lower_bound(0..self.resources(), |at| {
             Ok(self.uri(at)?.cmp(text) == Ordering::Less)
@@ -288,14 +286,15 @@ impl std::fmt::Debug for Published<'_> {
     }
 }
 
-/// Whether it begins so; an error is let through to whoever asks.
+/// Whether the text starts with the prefix. Returns `true` for an error, so that the caller sees
+/// it.
 fn starts<T>(found: &Result<T, Error>, text: impl Fn(&T) -> &str, prefix: &str) -> bool {
     found
         .as_ref()
         .map_or(true, |found| text(found).starts_with(prefix))
 }
 
-/// The first index of the range whose answer is no.
+/// The partition point: the first index of the range for which `is_before` is false.
 fn lower_bound(
     range: Range<usize>,
     mut is_before: impl FnMut(usize) -> Result<bool, Error>,

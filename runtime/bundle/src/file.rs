@@ -1,4 +1,4 @@
-//! One file of a skill as it is asked.
+//! One file of a skill, with its metadata and its bytes.
 
 use std::borrow::Cow;
 
@@ -13,23 +13,23 @@ use crate::schema::{ArchivedBlobRow, ArchivedFileRow, NONE, flag};
 pub struct File<'a> {
     /// Relative to the skill's own directory.
     pub path: &'a str,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// The declared `type`.
     pub kind: &'a str,
     /// The declared description, or empty.
     pub description: &'a str,
-    /// Who runs it, for scripts.
+    /// The runner, for scripts.
     pub execution: Execution,
     /// Whether it was executable on disk.
     pub executable: bool,
-    /// The MIME type that its extension suggests.
+    /// The MIME type for its extension.
     pub mime: &'a str,
     /// Binary by its extension (spec 3 §7.2).
     pub is_binary: bool,
-    /// Valid UTF-8 without NUL: can go out as text without changing a byte.
+    /// Valid UTF-8 without NUL: can be sent as text without changing a byte.
     pub is_text: bool,
-    /// Its length in bytes, or nothing where it was declared and is missing.
+    /// Its length in bytes, or `None` if it was declared but is missing.
     pub size: Option<u64>,
     catalog: Catalog<'a>,
     row: &'a ArchivedFileRow,
@@ -42,7 +42,7 @@ pub struct Arg<'a> {
     pub name: &'a str,
     /// The declared description, or empty.
     pub description: &'a str,
-    /// Whether a call without it is refused.
+    /// Whether a call without it is rejected.
     pub required: bool,
 }
 
@@ -76,7 +76,7 @@ impl<'a> File<'a> {
         Ok(file)
     }
 
-    /// Its bytes, or nothing where it was declared and is missing.
+    /// Its bytes, or `None` if it was declared but is missing.
     pub fn bytes(&self) -> Result<Option<Cow<'a, [u8]>>, Error> {
         let bundle = self.catalog.bundle;
         self.blob()?

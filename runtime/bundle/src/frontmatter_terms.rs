@@ -1,49 +1,50 @@
-//! What ranking, filters and prompts need of a skill's frontmatter, read once when a bundle is
-//! written. The keys stand at the top or under `metadata`, as authors and hosts use them.
+//! The parts of a skill's frontmatter that ranking, filters and prompts need, extracted once when a
+//! bundle is written. The keys are read at the top level and under `metadata`, because authors and
+//! hosts use both.
 
 use serde_json::{Map, Value};
 use skillbundle_search::text::{Token, Tokenizer, fold};
 
 use crate::model::SkillEntry;
 
-/// Keys with lists of words and phrases.
+/// Keys that hold lists of words and phrases.
 const LISTS: &[&str] = &["keywords", "tags", "triggers"];
 
-/// Those of them that sort skills for people.
+/// The subset of those keys that categorizes skills for users.
 const LABELS: &[&str] = &["keywords", "tags"];
 
-/// Keys with prose.
+/// Keys that hold prose.
 const PROSE: &[&str] = &["when_to_use", "when-to-use"];
 
-/// Keys of `triggers` with requests for other skills: their words must not find this one.
+/// Keys of `triggers` that list requests for other skills. Their words must not match this skill.
 const AGAINST: &[&str] = &["negative", "should_not_trigger"];
 
 /// Values of `user-invocable` that mean no.
 const NO: &[&str] = &["false", "no", "off", "0"];
 
-/// What the frontmatter declares.
+/// The values that the frontmatter declares.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FrontmatterTerms {
     /// Texts that the ranker indexes as keywords.
     pub(crate) keywords: Vec<String>,
     /// Text that the ranker indexes with the description.
     pub(crate) when_to_use: String,
-    /// Tags and keywords as a filter compares them, see [`fold`].
+    /// Tags and keywords in the form that a filter compares, see [`fold`].
     pub(crate) labels: Vec<String>,
-    /// Declared keywords, tags and triggers as the author wrote them, each once.
+    /// Declared keywords, tags and triggers as the author wrote them, without duplicates.
     pub(crate) phrases: Vec<String>,
-    /// Whether the skill is no prompt.
+    /// Whether the skill is excluded from the prompts.
     pub(crate) is_hidden: bool,
-    /// The names of its arguments as a prompt.
+    /// The names of its arguments when used as a prompt.
     pub(crate) arguments: Vec<String>,
-    /// What is expected of all arguments together; may be empty.
+    /// The hint for all arguments together; may be empty.
     pub(crate) argument_hint: String,
 }
 
 impl FrontmatterTerms {
     pub(crate) fn of(skill: &SkillEntry) -> Self {
         let mut terms = Self::default();
-        // The compiler wrote it; if it cannot be read, it declares nothing.
+        // The compiler wrote this JSON. If it cannot be parsed, it declares nothing.
         let frontmatter = serde_json::from_str(&skill.frontmatter_json);
         if let Ok(Value::Object(frontmatter)) = frontmatter {
             terms.take(&frontmatter);
@@ -60,7 +61,7 @@ impl FrontmatterTerms {
             let mut lines = Vec::new();
             texts(value, &mut lines);
             if LABELS.contains(key) {
-                // A list in one text is separated by commas.
+                // A list in a single string is separated by commas.
                 for label in lines.iter().flat_map(|line| line.split(',')) {
                     self.labels.push(fold(label));
                     self.add_phrase(label.trim());
@@ -95,7 +96,7 @@ impl FrontmatterTerms {
         self.argument_hint = match frontmatter.get("argument-hint") {
             None => String::new(),
             Some(Value::String(hint)) => hint.clone(),
-            // Written without quotes, `[topic]` is a list to YAML.
+            // YAML reads an unquoted `[topic]` as a list.
             Some(hint) => {
                 let words = words(hint).into_iter().map(|word| format!("[{word}]"));
                 words.collect::<Vec<_>>().join(" ")
@@ -104,7 +105,7 @@ impl FrontmatterTerms {
     }
 }
 
-/// The phrases that have terms, all of which are held.
+/// The phrases that have at least one term and for which `holds` is true for every term.
 pub(crate) fn held<'a>(phrases: &[&'a str], holds: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let mut tokenizer = Tokenizer::default();
     let is_held = |phrase: &&&str| {
@@ -120,7 +121,7 @@ pub(crate) fn held<'a>(phrases: &[&'a str], holds: impl Fn(&str) -> bool) -> Vec
     phrases.iter().filter(is_held).copied().collect()
 }
 
-/// The words of a text, or the texts of a list.
+/// The words of a string, or the strings of a list.
 fn words(value: &Value) -> Vec<String> {
     match value {
         Value::String(words) => words.split_whitespace().map(str::to_owned).collect(),
@@ -132,12 +133,12 @@ fn words(value: &Value) -> Vec<String> {
     }
 }
 
-/// A text, or those of a list, in order.
+/// A string, or the strings of a list, in order.
 fn texts(value: &Value, out: &mut Vec<String>) {
     match value {
         Value::String(text) => out.push(text.clone()),
         Value::Array(values) => values.iter().for_each(|value| texts(value, out)),
-        // `triggers: {positive: [...]}`: what is under a key is text as well.
+        // `triggers: {positive: [...]}`: the values under a key count as text too.
         Value::Object(map) => map
             .iter()
             .filter(|(key, _)| !AGAINST.contains(&key.as_str()))
@@ -182,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Frontmatter, tag, whether it has it.
+    /// Frontmatter, tag, whether the frontmatter has the tag.
     const TAGS: &[(&str, &str, bool)] = &[
         (r#"{"tags":["PDF","forms"]}"#, "pdf", true),
         (r#"{"tags":["PDF","forms"]}"#, "form", false),
@@ -209,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Frontmatter, the terms that are held, the keywords that therefore are.
+    /// Frontmatter, the terms of the request, the keywords that match as a result.
     const HELD: &[(&str, &str, &[&str])] = &[
         (
             r#"{"keywords":["PDF Forms","merge"]}"#,

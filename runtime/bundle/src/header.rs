@@ -1,6 +1,5 @@
-//! The hand-read head of a bundle: magic, versions, exact length, content
-//! address and the section table, under one checksum. Nothing here looks
-//! inside a section.
+//! The head of a bundle, parsed by hand: magic, versions, exact length, content address and the
+//! section table, under one checksum. This module does not parse the sections.
 //!
 //! ```text
 //!   0  magic            89 53 4b 42 0d 0a 1a 0a ("\x89SKB\r\n\x1a\n")
@@ -15,9 +14,9 @@
 //!                       length u64, xxh3-128 of the section
 //!  ..  head checksum    u64, xxh3-64 of everything before it
 //! ```
-//! All numbers are little-endian. Sections follow in the order of
-//! [`Section::ALL`]. The tables begin at multiples of 16 with zeros between
-//! them; `BODY` and `FILES` begin where the section before them ends.
+//! All numbers are little-endian. Sections follow in the order of [`Section::ALL`]. The tables
+//! begin at multiples of 16 with zero padding between them; `BODY` and `FILES` begin at the end of
+//! the previous section.
 
 use std::ops::Range;
 
@@ -26,19 +25,19 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 use crate::error::{Error, corrupt};
 use crate::schema::FINGERPRINT;
 
-/// Text tools that translate line ends or cut at NUL or ^Z break this, visibly.
+/// Text tools that translate line ends or truncate at NUL or ^Z corrupt these bytes, so the damage
+/// is detected.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SKB\r\n\x1a\n";
 
-/// The format this program writes and the only one it reads. A bundle is a
-/// cache of its sources, so a mismatch asks for a new compile, never for a
-/// migration.
+/// The format that this program writes and the only one it reads. A bundle is a cache of its
+/// sources, so a version mismatch requires a new compile. There are no migrations.
 pub(crate) const VERSION: u32 = 3;
 
-/// Must-understand bits that this program knows; none are defined yet.
+/// Must-understand bits that this program supports; none are defined yet.
 const KNOWN_BITS: u32 = 0;
 
-/// Rows of rkyv tables need at most 8; that of a cache line lets tables lie so
-/// that what is read together is in one.
+/// Rows of rkyv tables need an alignment of at most 8. Cache-line alignment lets tables keep data
+/// that is read together in one cache line.
 pub(crate) const ALIGN: usize = 64;
 
 const FIXED_LEN: usize = 72;
@@ -48,7 +47,7 @@ const TABLE_END: usize = FIXED_LEN + Section::ALL.len() * ENTRY_LEN;
 /// The length of the head. The sections follow.
 pub(crate) const HEAD_LEN: usize = TABLE_END + 8;
 
-/// What a section holds.
+/// The content of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
     /// xxh3-64 of every page of `INDEX`.
@@ -62,12 +61,11 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    /// Every section, in the order in which they are written: what is read at
-    /// each start comes first.
+    /// Every section in file order: sections that are read at every start come first.
     pub(crate) const ALL: [Self; 4] = [Self::Pages, Self::Index, Self::Body, Self::Files];
 
-    /// How many of them, from the first, are tables and must be in memory. The
-    /// others may stay in their file.
+    /// The number of leading sections that are tables and must be in memory. The others may stay in
+    /// the file.
     const TABLES: usize = 2;
 
     /// The name shown by `inspect`.
@@ -86,8 +84,8 @@ impl Section {
             .find(|section| *section as u32 == code)
     }
 
-    /// Where the section begins if the one before it ends at `end`. Only
-    /// tables are read in place as numbers and need alignment.
+    /// The start of the section if the previous one ends at `end`. Only tables are read in place as
+    /// numbers and need alignment.
     fn start_after(self, end: u64) -> u64 {
         match self {
             Self::Body | Self::Files => end,
@@ -105,14 +103,14 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads and checks the head of a file of `file_len` bytes, of which
-    /// `start` are the first, at least [`HEAD_LEN`] of them where there are so
-    /// many. The sections must fill the rest of the file exactly.
+    /// Reads and checks the head of a file of `file_len` bytes. `start` is the first part of the
+    /// file, with at least [`HEAD_LEN`] bytes if the file has that many. The sections must fill the
+    /// rest of the file exactly.
     pub(crate) fn read(start: &[u8], file_len: u64) -> Result<Self, Error> {
         if !start.starts_with(&MAGIC) {
             return Err(not_a_bundle(start));
         }
-        // Of a head that is cut short, perhaps not even the length is there.
+        // A truncated head may not even contain the length.
         let cut = Error::Length {
             expected: u64_at(start, 24).max(HEAD_LEN as u64),
             found: file_len,
@@ -136,7 +134,7 @@ impl Header {
         })
     }
 
-    /// Where a section lies in the file.
+    /// The range of a section in the file.
     pub(crate) fn range(&self, section: Section) -> Range<u64> {
         self.entry(section).0.clone()
     }
@@ -146,22 +144,22 @@ impl Header {
         self.range(Section::Index).end
     }
 
-    /// Whether this is the xxh3-128 of a section.
+    /// Whether `hash` is the xxh3-128 of a section.
     pub(crate) fn names(&self, section: Section, hash: u128) -> bool {
         self.entry(section).1 == hash
     }
 
-    /// Checks that the bytes between the tables are zero, so that no byte of
-    /// the file goes unchecked. `tables` are its first bytes.
+    /// Checks that the bytes between the tables are zero, so that no byte of the file is unchecked.
+    /// `tables` is the start of the file.
     pub(crate) fn check_gaps(&self, tables: &[u8]) -> Result<(), Error> {
         let mut end = HEAD_LEN;
         for (range, _) in &self.sections[..Section::TABLES] {
             let (start, stop) = (narrow(range.start)?, narrow(range.end)?);
             let gap = tables
                 .get(end..start)
-                .ok_or(corrupt("the tables lie behind the file"))?;
+                .ok_or(corrupt("a table is outside the file"))?;
             if gap.iter().any(|byte| *byte != 0) {
-                return Err(corrupt("there is something between the tables"));
+                return Err(corrupt("the padding between the tables is not zero"));
             }
             end = stop;
         }
@@ -173,12 +171,13 @@ impl Header {
     }
 }
 
-/// An offset as an index into memory.
+/// An offset as a memory index.
 pub(crate) fn narrow(offset: u64) -> Result<usize, Error> {
-    usize::try_from(offset).map_err(|_| corrupt("a section is longer than this machine's memory"))
+    usize::try_from(offset)
+        .map_err(|_| corrupt("a section is too large for this machine's address space"))
 }
 
-/// Lays out the sections behind a head, in the order of [`Section::ALL`].
+/// Lays out the sections after the head, in the order of [`Section::ALL`].
 pub(crate) fn assemble(
     content_address: &[u8; 32],
     sections: &[Vec<u8>; Section::ALL.len()],
@@ -207,7 +206,7 @@ pub(crate) fn assemble(
     let check = xxh3_64(&out);
     out.extend_from_slice(&check.to_le_bytes());
     for (bytes, offset) in sections.iter().zip(offsets) {
-        // Pads; the offset lies at most 15 bytes ahead.
+        // Adds padding; the offset is at most 15 bytes ahead.
         out.resize(usize::try_from(offset).unwrap_or(out.len()), 0);
         out.extend_from_slice(bytes);
     }
@@ -240,9 +239,9 @@ fn read_table(
     head: &[u8],
     file_len: u64,
 ) -> Result<[(Range<u64>, u128); Section::ALL.len()], Error> {
-    const WHERE: Error = corrupt("the section table points to the wrong place");
+    const WHERE: Error = corrupt("wrong offset or length in the section table");
     if u64_at(head, 64) != Section::ALL.len() as u64 {
-        return Err(corrupt("the section table has another number of sections"));
+        return Err(corrupt("wrong number of sections in the section table"));
     }
     let mut sections = [const { (0..0, 0) }; Section::ALL.len()];
     let mut end = HEAD_LEN as u64;
@@ -288,7 +287,7 @@ fn u128_at(bytes: &[u8], at: usize) -> u128 {
     u128::from_le_bytes(array_at(bytes, at))
 }
 
-/// Callers have checked the length; a short slice reads as zeros.
+/// Callers check the length; a short slice reads as zeros.
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes
         .get(at..at + N)

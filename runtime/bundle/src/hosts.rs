@@ -1,6 +1,5 @@
-//! What agent hosts do with a server's tools and skills: one table of names
-//! and limits, each with its source. Second-hand figures come from bug reports
-//! and were not read in the host's own code.
+//! How agent hosts handle a server's tools and skills: one table of names and limits, each with its
+//! source. Second-hand figures come from bug reports and were not verified in the host's code.
 
 /// An agent host.
 #[derive(Debug)]
@@ -8,15 +7,15 @@
 pub struct Host {
     /// Its identifier on the command line.
     pub id: &'static str,
-    /// Its name in prose.
+    /// Its display name.
     pub title: &'static str,
-    /// The name that it forms from `{server}` and `{tool}`.
+    /// The pattern of the tool name that it builds from `{server}` and `{tool}`.
     pub form: &'static str,
-    /// The source of that form.
+    /// The source of that pattern.
     pub form_source: Source,
     /// Its limits, in the order in which they apply to a name.
     pub limits: &'static [HostLimit],
-    /// What else decides what a model sees; may be empty.
+    /// Other factors that determine what a model sees; may be empty.
     pub note: &'static str,
 }
 
@@ -30,41 +29,41 @@ pub struct HostLimit {
     pub source: Source,
 }
 
-/// Where a figure comes from.
+/// The source of a figure.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Source {
     /// A program with its version, a file, or issues.
     pub place: &'static str,
-    /// Whether it was reported, and not read in the host's own code.
+    /// Whether the figure was reported by others and not verified in the host's code.
     pub second_hand: bool,
 }
 
 /// What a host limits.
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
-    /// Characters of a tool's description that are kept.
+    /// Maximum characters of a tool's description; the rest is cut off.
     Description(usize),
-    /// Characters of the instructions that are kept.
+    /// Maximum characters of the instructions; the rest is cut off.
     Instructions(usize),
     /// Characters allowed in a tool's own name besides ASCII letters and digits.
     NameCharacters(&'static str, Effect),
-    /// Characters of the name that the host forms.
+    /// Maximum characters of the name that the host builds.
     Name(usize, Effect),
-    /// Characters of the server's and the tool's name together.
+    /// Maximum characters of the server's and the tool's name together.
     Joint(usize, Effect),
-    /// Skills of one server, if the host lists skills itself.
+    /// Maximum number of skills of one server, if the host lists skills itself.
     Skills(usize),
-    /// Bytes of that listing.
+    /// Maximum bytes of that listing.
     Listing(usize),
 }
 
 /// What happens to a tool that exceeds a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// The characters become underscores.
+    /// The characters are replaced by underscores.
     Replaced,
-    /// The name is shortened.
+    /// The name is truncated.
     Shortened,
     /// The tool is left out.
     Dropped,
@@ -135,7 +134,7 @@ pub static HOSTS: &[Host] = &[
         form: "mcp__{server}__{tool}",
         form_source: verified(CLAUDE),
         limits: &[
-            // 2.1.332 itself has 4,096 and 16,384; older ones are about.
+            // Version 2.1.332 itself has 4,096 and 16,384, but older versions are still in use.
             limit(
                 Limit::Description(2048),
                 verified("Claude Code since 2.1.84: claude-code#41593, #81268, #87650"),

@@ -1,10 +1,9 @@
-//! How skills lie in bytes, and how they are asked.
+//! The byte format of skills, and queries on it.
 //!
-//! A compiler fills a [`SkillSet`]; [`write()`] turns it into one archive;
-//! [`Bundle`] opens that archive wherever it lies, and [`Catalog`] answers:
-//! which skills are there, what do they say, which files do they have, which
-//! one does a request mean. Nothing here knows how people write skills or how
-//! they are served.
+//! A compiler fills a [`SkillSet`]; [`write()`] serializes it into one archive; [`Bundle`] opens
+//! that archive from memory or a file, and [`Catalog`] answers queries: which skills exist, what
+//! they contain, which files they have, which skill a request means. This crate does not depend on
+//! the source format of skills or on how they are served.
 
 mod model;
 mod settings;
@@ -59,7 +58,7 @@ pub use write::write;
 /// The version of the archive format that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = header::VERSION;
 
-/// Whether a file that starts with these bytes is a bundle, of whatever version.
+/// Whether a file that starts with these bytes is a bundle, of any version.
 pub fn is_bundle(start: &[u8]) -> bool {
     start.starts_with(&header::MAGIC)
 }

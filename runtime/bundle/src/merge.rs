@@ -1,5 +1,5 @@
-//! Puts a compiled bundle's skills behind those of a set, so that the skills
-//! built into a program can be overlaid by directories.
+//! Appends the skills of a compiled bundle to a set, so that directories can override the skills
+//! built into a program.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,11 +12,10 @@ use crate::settings::Settings;
 use crate::skill::Skill;
 
 impl SkillSet {
-    /// Appends the roots and skills of `bundle`, except skills whose path the
-    /// set already has: what came first wins. A skill whose parent is replaced
-    /// inherits from the replacement. The set's settings stay, except that the
-    /// bundle's limits go on to hold where they are narrower; a set that tunes
-    /// nothing takes the bundle's settings.
+    /// Appends the roots and skills of `bundle`, except skills whose path is already in the set:
+    /// the first one wins. A skill whose parent is replaced inherits from the replacement. The set
+    /// keeps its settings, except that narrower limits of the bundle still apply; a set without
+    /// settings takes those of the bundle.
     pub fn extend_from(&mut self, bundle: &Bundle) -> Result<(), Error> {
         let catalog = bundle.catalog()?;
         let theirs = catalog.settings()?;

@@ -1,14 +1,13 @@
-//! What a file's extension says: binary or text (spec 3 §7.2), MIME type.
-//! Content is looked at only to tell clean UTF-8 from other bytes.
+//! File types by extension: binary or text (spec 3 §7.2), MIME type. Content is inspected only to
+//! distinguish valid UTF-8 from other bytes.
 
-/// The extensions that spec 3 §7.2 calls binary.
+/// The extensions that spec 3 §7.2 defines as binary.
 const BINARY: [&str; 11] = [
     "gif", "ico", "jpeg", "jpg", "pdf", "png", "svg", "webp", "woff", "woff2", "zip",
 ];
 
-/// MIME types by extension, sorted. The first column of spec 3 §7.2 is here to
-/// the letter, except that `.ico` and `.webp` get their registered type
-/// instead of `application/octet-stream`.
+/// MIME types by extension, sorted. Follows the first column of spec 3 §7.2 exactly, except that
+/// `.ico` and `.webp` get their registered type instead of `application/octet-stream`.
 const TYPES: [(&str, &str); 40] = [
     ("bash", "text/x-shellscript"),
     ("c", "text/x-c"),
@@ -52,12 +51,12 @@ const TYPES: [(&str, &str); 40] = [
     ("zip", "application/zip"),
 ];
 
-/// Whether spec 3 §7.2 calls the file binary.
+/// Whether the file is binary according to spec 3 §7.2.
 pub(crate) fn is_binary(path: &str) -> bool {
     BINARY.binary_search(&extension(path).as_str()).is_ok()
 }
 
-/// The MIME type by extension; unknown ones are plain text or octets.
+/// The MIME type by extension; unknown extensions are `text/plain` or `application/octet-stream`.
 pub(crate) fn type_of(path: &str, is_text: bool) -> &'static str {
     match TYPES.binary_search_by_key(&extension(path).as_str(), |(extension, _)| extension) {
         Ok(at) => TYPES[at].1,
@@ -66,7 +65,7 @@ pub(crate) fn type_of(path: &str, is_text: bool) -> &'static str {
     }
 }
 
-/// Whether the bytes can go out as text without changing one: UTF-8, no NUL.
+/// Whether the bytes can be sent as text without changing one: UTF-8, no NUL.
 pub(crate) fn is_text(bytes: &[u8]) -> bool {
     memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok()
 }

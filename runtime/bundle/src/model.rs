@@ -1,5 +1,5 @@
-//! What a compiler hands to the writer: skills in plain owned values, names
-//! already resolved to indices. It knows nothing of how they lie in bytes.
+//! The input of the writer: skills as plain owned values with names already resolved to indices.
+//! Independent of the byte layout.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use crate::settings::Settings;
 pub struct SkillSet {
     /// Tuning compiled from the content's `config.yaml`.
     pub settings: Settings,
-    /// Where the skills were read from, highest priority first.
+    /// The directories that the skills were read from, highest priority first.
     pub roots: Vec<RootEntry>,
-    /// The skills in listing order; parents may stand anywhere.
-    /// Names are given out in this order: the first skill of a name gets it.
+    /// The skills in listing order; parents may be at any position. Names are assigned in this
+    /// order: the first skill with a name gets it.
     pub skills: Vec<SkillEntry>,
 }
 
-/// A directory that skills were read from. Its place on disk is not kept:
-/// the same tree must give the same bytes wherever it lies.
+/// A directory that skills were read from. Its location on disk is not stored, because the same
+/// tree must produce the same bytes wherever it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootEntry {
-    /// What people call it, such as `project` or `./.agent/skills`.
+    /// Its label, such as `project` or `./.agent/skills`.
     pub label: String,
     /// Whether it belongs to one project or to the user (spec 2, `<location>`).
     pub scope: Scope,
 }
 
-/// Whom a root belongs to.
+/// The owner of a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// One project's own skills.
+    /// The skills of one project.
     Project,
-    /// The user's, or those built into the binary.
+    /// The skills of the user, or those built into the binary.
     Global,
 }
 
@@ -57,7 +57,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Every one there is.
+    /// All dialects.
     pub const ALL: [Self; 2] = [Self::Folder, Self::Tree];
 
     /// The word used on the wire and in listings: `folder` or `tree`.
@@ -74,7 +74,7 @@ impl Dialect {
 pub struct SkillEntry {
     /// Its identity in the bundle: `/`-separated, unique, compared bytewise.
     pub path: String,
-    /// What a person types. Looked up after trimming and lower-casing.
+    /// The name that a user types. Lookup trims and lower-cases it.
     pub name: String,
     /// The whole description as written.
     pub description: String,
@@ -86,7 +86,7 @@ pub struct SkillEntry {
     pub file_path: String,
     /// Breaks ties between equal matches; 0 unless declared.
     pub priority: f64,
-    /// Whether the ancestors' text and files belong to it.
+    /// Whether the skill inherits the text and files of its ancestors.
     pub inherit: bool,
     /// Index of the parent in [`SkillSet::skills`].
     pub parent: Option<u32>,
@@ -94,14 +94,14 @@ pub struct SkillEntry {
     pub keywords: Vec<String>,
     /// The frontmatter as one JSON object, every key, in source order.
     pub frontmatter_json: String,
-    /// Whether that is not what a YAML reader makes of the file: it had to be
-    /// recovered to be read, or says a thing twice.
+    /// Whether the JSON differs from what a YAML reader returns for the file: the frontmatter had
+    /// to be recovered, or has a duplicate key.
     pub recovered: bool,
     /// The file's bytes as they are on disk. Must be UTF-8.
     pub source: Arc<[u8]>,
     /// The text without a byte order mark: a suffix of `source` (0 or 3).
     pub text_start: usize,
-    /// Where the body lies in `source`: what follows the closing fence's line.
+    /// The range of the body in `source`: everything after the line of the closing fence.
     pub body: Range<usize>,
     /// Its files, sorted by path.
     pub files: Vec<FileEntry>,
@@ -112,26 +112,26 @@ pub struct SkillEntry {
 pub struct FileEntry {
     /// Relative to the skill's own directory (tree dialect: its resource directory).
     pub path: String,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// The declared `type`, `other` unless declared.
     pub kind: String,
     /// The declared description, or empty.
     pub description: String,
-    /// Who runs it, for scripts.
+    /// The runner, for scripts.
     pub execution: Execution,
     /// Declared arguments, for scripts.
     pub args: Vec<ArgEntry>,
     /// Whether the file is executable on disk.
     pub executable: bool,
-    /// Its bytes, or nothing where it was declared and is missing.
+    /// Its bytes, or `None` if it was declared but is missing.
     pub bytes: Option<Arc<[u8]>>,
 }
 
-/// What a file is for.
+/// The role of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Lies in a folder-dialect skill's directory, without a declaration.
+    /// In the directory of a folder-dialect skill, without a declaration.
     File,
     /// Declared under `assets`.
     Asset,
@@ -139,12 +139,12 @@ pub enum Role {
     Script,
 }
 
-/// Who runs a script.
+/// The runner of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Execution {
     /// The agent fetches it and runs it itself (wire word `claude`).
     Claude,
-    /// The server may run it, where the operator allows scripts.
+    /// The server may run it, if the operator allows scripts.
     Server,
 }
 
@@ -165,6 +165,6 @@ pub struct ArgEntry {
     pub name: String,
     /// The declared description, or empty.
     pub description: String,
-    /// Whether a call without it is refused; true unless declared.
+    /// Whether a call without it is rejected; true unless declared.
     pub required: bool,
 }

@@ -1,9 +1,9 @@
-//! Names and paths as keys: which branch a path lies in, and the open-addressing tables that find them. Used when writing and when
-//! asking, so both agree.
+//! Names and paths as keys: branches of paths, and the open-addressing tables for lookup. Shared by
+//! the writer and the reader, so that both agree.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Before a path, it means that path and nothing else.
+/// As a prefix of a path, it restricts the lookup to exactly that path.
 pub(crate) const ADDRESS: &str = "skill://";
 
 /// The path in an address such as `skill://team/pdf`.
@@ -11,8 +11,8 @@ pub(crate) fn addressed(name: &str) -> Option<&str> {
     name.trim_start().strip_prefix(ADDRESS)
 }
 
-/// The directory of skills that a typed path means: `ui`, `ui/` and `ui/_index`
-/// are one, and of `_root` it is the whole tree, the empty one.
+/// The directory of skills that a typed path refers to: `ui`, `ui/` and `ui/_index` are the same.
+/// `_root` refers to the whole tree, which is the empty path.
 pub fn branch(typed: &str) -> &str {
     let path = typed.trim().trim_matches('/');
     match path.strip_suffix("_index") {
@@ -24,7 +24,7 @@ pub fn branch(typed: &str) -> &str {
     }
 }
 
-/// Whether a path is a branch or lies below it, by whole segments.
+/// Whether a path is a branch or is below it, by whole segments.
 pub(crate) fn holds(branch: &str, path: &str) -> bool {
     branch.is_empty()
         || path
@@ -32,7 +32,7 @@ pub(crate) fn holds(branch: &str, path: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// One line without control characters: white space collapsed to single blanks.
+/// One line without control characters: white space collapsed to single spaces.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text
@@ -47,8 +47,8 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Builds a table of `id + 1` by key; 0 is a free slot. Later equal keys are
-/// kept behind earlier ones, so the first is found.
+/// Builds a table of `id + 1` by key; 0 is an empty slot. A later equal key is placed after earlier
+/// ones in probe order, so lookup finds the first.
 pub(crate) fn slots<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> Vec<u32> {
     // At most half full: a lookup then ends after 1.5 probes on average.
     let mut slots = vec![0; (keys.len() * 2).next_power_of_two().max(2)];
@@ -62,8 +62,8 @@ pub(crate) fn slots<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> Vec<u32
     slots
 }
 
-/// The slots to look at for `key`, each once, in order. A table whose length
-/// is no power of two is not ours and yields nothing.
+/// The probe sequence of `key`: each slot once, in order. A table whose length is not a power of
+/// two is invalid and yields nothing.
 pub(crate) fn probe(key: &str, len: usize) -> impl Iterator<Item = usize> {
     let usable = if len.is_power_of_two() { len } else { 0 };
     let first = if usable == 0 { 0 } else { start(key, len) };
@@ -71,7 +71,7 @@ pub(crate) fn probe(key: &str, len: usize) -> impl Iterator<Item = usize> {
 }
 
 fn start(key: &str, len: usize) -> usize {
-    // Truncation is meant: only the low bits choose the slot.
+    // Truncation is intended: only the low bits select the slot.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "only the low bits choose the slot"

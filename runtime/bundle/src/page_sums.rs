@@ -1,6 +1,6 @@
-//! Lazy integrity of a large section (`INDEX`): one checksum a
-//! page, checked when a page is first touched. Opening a bundle of a hundred thousand skills
-//! therefore costs what opening one of ten costs, and no byte is used unchecked.
+//! Lazy integrity checks for a large section (`INDEX`): one checksum per page, verified when the
+//! page is first read. Opening a bundle of a hundred thousand skills therefore costs the same as
+//! opening one of ten, and no byte is used unchecked.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,14 +8,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, corrupt};
 
-/// One memory page: a first touch reads it anyway, and hashing it takes a
-/// quarter of a microsecond. Smaller pages make the table of checksums, which
-/// every start must check, longer.
+/// One memory page: the first access reads all of it anyway, and hashing it takes a quarter of a
+/// microsecond. Smaller pages would enlarge the table of checksums, which every start must check.
 pub(crate) const PAGE: usize = 4096;
 
 const SUM_LEN: usize = 8;
 
-/// The checksums of a section, page by page.
+/// The checksums of a section, one per page.
 pub(crate) fn of(section: &[u8]) -> Vec<u8> {
     section
         .chunks(PAGE)
@@ -23,18 +22,19 @@ pub(crate) fn of(section: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Remembers which pages of one section were checked.
+/// Records which pages of one section have been checked.
 #[derive(Debug)]
 pub(crate) struct Pages {
     seen: Box<[AtomicU64]>,
 }
 
 impl Pages {
-    /// Expects one checksum for every page of a section of `section_len` bytes.
+    /// Returns an error unless there is one checksum for every page of a section of `section_len`
+    /// bytes.
     pub(crate) fn new(sums_len: usize, section_len: usize) -> Result<Self, Error> {
         let pages = section_len.div_ceil(PAGE);
         if sums_len != pages * SUM_LEN {
-            return Err(corrupt("a page table does not fit its section"));
+            return Err(corrupt("wrong number of page checksums for a section"));
         }
         Ok(Self {
             seen: (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
@@ -59,8 +59,8 @@ impl Pages {
     fn check_page(&self, sums: &[u8], section: &[u8], page: usize) -> Result<(), Error> {
         const DAMAGED: Error = corrupt("a page of a table does not agree with its checksum");
         let (word, bit) = (self.seen.get(page / 64).ok_or(DAMAGED)?, 1 << (page % 64));
-        // Relaxed is enough: the bytes never change, so two threads that both
-        // check a page only do the same work twice.
+        // Relaxed is enough: the bytes never change, so two threads that check the same page only
+        // duplicate work.
         if word.load(Ordering::Relaxed) & bit != 0 {
             return Ok(());
         }

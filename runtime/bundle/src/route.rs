@@ -1,13 +1,13 @@
-//! Which skill a request means. Skills of the tree dialect are ranked by their
-//! declared keywords, as spec 3 says; those of the folder dialect by
-//! [`skillbundle_search::ranker`]. Here each ranker's scores become a decision, and where a
-//! bundle holds both dialects, the two decisions become one.
+//! Routing: which skill a request means. Tree-dialect skills are ranked by their declared keywords,
+//! as in spec 3; folder-dialect skills by [`skillbundle_search::ranker`]. This module turns the
+//! scores of each ranker into a decision and, if a bundle has both dialects, combines the two
+//! decisions.
 //!
-//! The rule for both: each ranker decides about its own skills. If one finds
-//! nothing, the other's decision stands. If both find something, the scores
-//! that `bm25f/1` gives to the best of each, on one scale, are compared: with a
-//! clear lead the leader's decision stands; without one the request is
-//! ambiguous, and both rankers' candidates are named in the order of those scores.
+//! The rule for both: each ranker decides about its own skills. If one finds nothing, the decision
+//! of the other applies. If both find something, the `bm25f/1` scores of the best skill of each are
+//! compared on one scale: with a clear lead, the leader's decision applies; without one, the
+//! request is ambiguous, and the candidates of both rankers are listed in the order of those
+//! scores.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -26,28 +26,29 @@ use crate::search::{Match, Rated};
 use crate::settings::Settings;
 use crate::skill::Skill;
 
-/// The answer to a request, and why.
+/// The answer to a request, with its explanation.
 #[derive(Debug, Clone)]
 pub struct Route<'a> {
-    /// Whether the first candidate is meant, or several are too close to choose.
+    /// Whether the first candidate is the match, nothing matches, or several are too close to
+    /// choose.
     pub decision: Decision,
-    /// Who decided: `keywords`, `bm25f/1`, or both with a `+` between them.
+    /// The ranker that decided: `keywords`, `bm25f/1`, or both joined by `+`.
     pub ranker: &'static str,
-    /// Best first: those that the decision is about, then others that scored.
+    /// Best first: the candidates of the decision, then others with a score.
     pub candidates: Vec<Candidate<'a>>,
-    /// Skills with a matched keyword whose score is below the content's
-    /// `min_score`, best first. They are told, and decide nothing.
+    /// Skills with a matched keyword whose score is below the content's `min_score`, best first.
+    /// They are reported, but do not affect the decision.
     pub weak: Vec<Candidate<'a>>,
-    /// The request as `bm25f/1` reads it: stems, each once.
+    /// The request as `bm25f/1` reads it: stems, without duplicates.
     pub terms: Vec<String>,
-    /// Neighbours in the request that stand near each other in some skill, which
-    /// makes it surer that the request means one of these skills.
+    /// Adjacent terms of the request that occur near each other in some skill, which raises the
+    /// confidence that the request means one of these skills.
     pub near: Vec<[String; 2]>,
-    /// How sure `bm25f/1` is that its best skill is meant; 0 where it has none.
+    /// The confidence of `bm25f/1` that its best skill is the match; 0 if it has none.
     pub confidence: f64,
-    /// Below this confidence nothing matches, unless it is named outright.
+    /// Below this confidence nothing matches, unless the request names a skill explicitly.
     pub min_confidence: f64,
-    /// The share of its score by which the best skill leads; 1 where it has no rival.
+    /// The relative lead of the best skill, as a share of its score; 1 if it has no competitor.
     pub margin: f64,
     /// Leads below this are ambiguous.
     pub min_margin: f64,
@@ -58,24 +59,24 @@ pub struct Route<'a> {
 pub struct Candidate<'a> {
     /// The skill.
     pub skill: Skill<'a>,
-    /// Who ranked it: `keywords` or `bm25f/1`.
+    /// The ranker that scored it: `keywords` or `bm25f/1`.
     pub ranker: &'static str,
-    /// By `keywords`: see [`Match::score`]. By `bm25f/1`: natural units of rarity.
+    /// For `keywords`: see [`Match::score`]. For `bm25f/1`: nats of inverse document frequency.
     pub score: f64,
-    /// Those that [`Match::matched_keywords`] names.
+    /// The keywords that [`Match::matched_keywords`] returns.
     matched: Vec<&'a str>,
-    /// What `bm25f/1` found in common; empty where `keywords` ranked it.
+    /// The explanation of `bm25f/1`; empty if `keywords` ranked it.
     pub why: Why,
 }
 
 impl<'a> Route<'a> {
-    /// The declared keywords of a candidate that matched, as the author wrote
-    /// them. Of one that `keywords` ranked: those that made the score. Of one
-    /// that `bm25f/1` ranked: the keywords, tags and triggers of its frontmatter
-    /// all of whose terms the request holds; they are among what made it.
+    /// The declared keywords of a candidate that matched, as the author wrote them. For a candidate
+    /// of `keywords`: those that produced the score. For a candidate of `bm25f/1`: the keywords,
+    /// tags and triggers of its frontmatter whose terms are all in the request; they contribute to
+    /// the score.
     ///
-    /// The latter are looked up here, not when candidates are found: most
-    /// callers show fewer than there are.
+    /// The latter are looked up here and not during ranking, because most callers show only some of
+    /// the candidates.
     pub fn matched_keywords(&self, of: &Candidate<'a>) -> Result<Vec<&'a str>, Error> {
         if of.ranker == KEYWORDS {
             return Ok(of.matched.clone());
@@ -100,20 +101,20 @@ impl<'a> Candidate<'a> {
 /// What a request and a skill have in common, in the units of the score.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Why {
-    /// Terms of the request that the skill holds.
+    /// Terms of the request that the skill contains.
     pub terms: Vec<WhyTerm>,
-    /// Neighbours in the request that are neighbours in the skill.
+    /// Adjacent terms of the request that are also adjacent in the skill.
     pub pairs: Vec<WhyPair>,
-    /// How much of the skill's name the request holds, by information: 0 to 1.
+    /// The share of the skill's name that the request contains, by information: 0 to 1.
     pub name_share: f64,
-    /// What that added.
+    /// The score added by the name.
     pub name_score: f64,
-    /// Whether the request names the skill outright.
+    /// Whether the request names the skill explicitly.
     pub named: bool,
 }
 
 impl Why {
-    /// As the tools and `--json` give it, every figure [`rounded`].
+    /// The value in tool results and `--json`, with every number [`rounded`].
     pub fn to_json(&self) -> Value {
         let terms = self
             .terms
@@ -133,9 +134,8 @@ impl Why {
     }
 }
 
-/// A score to six decimals: below every difference that means something (a
-/// priority step is a thousandth), above the noise of binary fractions, so that
-/// 0.1 + 0.2 reads 0.3.
+/// A score rounded to six decimals: below every meaningful difference (a priority step is a
+/// thousandth), above the noise of binary fractions, so that 0.1 + 0.2 prints as 0.3.
 pub fn rounded(score: f64) -> f64 {
     (score * 1e6).round() / 1e6
 }
@@ -145,18 +145,18 @@ pub fn rounded(score: f64) -> f64 {
 pub struct WhyTerm {
     /// The stem.
     pub term: String,
-    /// What it added.
+    /// The score it added.
     pub score: f64,
-    /// Where it stands: `name`, `keywords`, `description`, `quoted`, `negative`, `body`.
+    /// The fields that contain it: `name`, `keywords`, `description`, `quoted`, `negative`, `body`.
     pub fields: Vec<&'static str>,
 }
 
-/// Neighbouring terms of a request in a skill.
+/// Adjacent terms of a request in a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhyPair {
     /// The stems, in order.
     pub terms: [String; 2],
-    /// What they added.
+    /// The score they added.
     pub score: f64,
 }
 
@@ -166,18 +166,18 @@ pub(crate) struct Related {
     pub(crate) id: u32,
     /// As in [`Candidate::score`].
     pub(crate) score: f64,
-    /// The terms that they share, with what each tells.
+    /// The terms that they share, with the score of each.
     pub(crate) terms: Vec<(String, u32)>,
 }
 
 thread_local! {
-    /// Asking again allocates nothing.
+    /// Reused between requests, so that later requests do not allocate.
     static BUFFERS: RefCell<(Accumulators, Query)> = RefCell::default();
 }
 
 impl<'a> Catalog<'a> {
-    /// Which skill `request` means, with at most `limit` candidates, though
-    /// never fewer than the decision is about, and at most `limit` weak ones.
+    /// The skill that `request` means. Returns at most `limit` candidates, but always those of the
+    /// decision, and at most `limit` weak matches.
     pub fn route(&self, request: &str, limit: usize) -> Result<Route<'a>, Error> {
         BUFFERS.with_borrow_mut(|(accumulators, query)| {
             let router = Router::new(*self, request, query)?;
@@ -185,8 +185,8 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The skills that `bm25f/1` ranks for a request, whatever their dialect and
-    /// however unsure it is, best first, at most `limit`, with their scores.
+    /// The skills that `bm25f/1` ranks for a request, regardless of dialect and confidence, best
+    /// first, at most `limit`, with their scores.
     pub fn best(&self, request: &str, limit: usize) -> Result<Vec<(u32, f64)>, Error> {
         BUFFERS.with_borrow_mut(|(accumulators, query)| {
             let table = self.rank_table()?;
@@ -198,9 +198,9 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The accepted skills that share a term with a request or are named in it,
-    /// whatever their dialect: how many there are, and in the order of
-    /// `bm25f/1` at most `limit` after the first `skip`.
+    /// The accepted skills that share a term with a request or are named in it, regardless of
+    /// dialect: their total number, and at most `limit` of them after the first `skip`, in the
+    /// order of `bm25f/1`.
     pub(crate) fn related(
         &self,
         request: &str,
@@ -216,7 +216,7 @@ impl<'a> Catalog<'a> {
         };
         BUFFERS.with_borrow_mut(|(accumulators, query)| {
             let router = Router::new(*self, request, query)?;
-            // All of them, since they are counted.
+            // All of them, because they are counted.
             let (named, all) = (&router.named, self.len());
             let best = router
                 .table
@@ -230,7 +230,7 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The skills that the request names outright, each once.
+    /// The skills that the request names explicitly, without duplicates.
     fn named(&self, request: &str) -> Result<Vec<u32>, Error> {
         let (mut named, mut failed) = (Vec::new(), None);
         explicit_names(request, |name| match self.by_name(name) {
@@ -251,14 +251,14 @@ struct Router<'a, 's> {
     named: Vec<u32>,
 }
 
-/// What one ranker found, best first, and what it decides.
+/// The result of one ranker, best first, and its decision.
 struct Found<'a> {
     decision: Decision,
     candidates: Vec<Candidate<'a>>,
 }
 
 impl Found<'_> {
-    /// How many candidates the decision is about.
+    /// The number of candidates in the decision.
     fn decided(&self) -> usize {
         match self.decision {
             Decision::NoMatch => 0,
@@ -327,7 +327,7 @@ impl<'a, 's> Router<'a, 's> {
         })
     }
 
-    /// Two at least: one alone would be no choice.
+    /// At least two: an ambiguous result needs a choice.
     fn max_candidates(&self) -> usize {
         usize::try_from(self.settings.max_results)
             .unwrap_or(usize::MAX)
@@ -339,7 +339,7 @@ impl<'a, 's> Router<'a, 's> {
         set.unwrap_or_else(|| min_confidence(self.catalog.count()))
     }
 
-    /// What spec 3's rule finds, and the best of what is too weak for it.
+    /// The matches of spec 3's rule, and the best of those below its threshold.
     fn by_keywords(
         &self,
         request: &str,
@@ -406,7 +406,7 @@ impl<'a, 's> Router<'a, 's> {
         })
     }
 
-    /// See the rule at the head of this file.
+    /// See the rule at the top of this file.
     fn merge(
         &self,
         keywords: Found<'a>,
@@ -435,7 +435,7 @@ impl<'a, 's> Router<'a, 's> {
         Ok((decision, ranker, all.collect()))
     }
 
-    /// Both rankers' contenders, in the order of the scores that they share.
+    /// The contenders of both rankers, in the order of the scores on their common scale.
     fn both(
         &self,
         keywords: Found<'a>,
@@ -460,12 +460,12 @@ impl<'a, 's> Router<'a, 's> {
         ))
     }
 
-    /// What `bm25f/1` scores a skill, whoever ranked it.
+    /// The `bm25f/1` score of a skill, regardless of the ranker that found it.
     fn common_score(&self, candidate: &Candidate<'_>) -> Result<u32, Error> {
         Ok(self.table.explain(self.query, candidate.skill.id)?.score())
     }
 
-    /// Who ranks the skills that there are.
+    /// The rankers for the dialects in the bundle.
     fn rankers(&self) -> &'static str {
         match (self.table.trees(), self.catalog.len()) {
             (0, _) => NAME,
@@ -486,7 +486,7 @@ impl<'a, 's> Router<'a, 's> {
         })
     }
 
-    /// What a skill has in common with the request.
+    /// The explanation of a skill's score for the request.
     fn why(&self, explanation: &Explanation) -> Why {
         let weight = |impact: u32| self.table.weight(impact);
         let term = |place: usize| self.query.term(place).to_owned();
@@ -518,10 +518,10 @@ impl<'a, 's> Router<'a, 's> {
 /// The name of spec 3's ranker in answers.
 const KEYWORDS: &str = "keywords";
 
-/// Both rankers.
+/// The name of both rankers in answers.
 const BOTH: &str = "keywords+bm25f/1";
 
-/// The share of its score by which the best leads.
+/// The relative lead of the best score.
 fn margin(best: &[Scored]) -> f64 {
     match best {
         [] => 0.0,

@@ -1,6 +1,6 @@
-//! The rows of the `INDEX` section: fixed-size records of little-endian
-//! integers, nothing nested, so that checking the root costs the same for ten
-//! skills and for a hundred thousand. Archived types never leave this crate.
+//! The rows of the `INDEX` section: fixed-size records of little-endian integers without nesting,
+//! so that validating the root costs the same for ten skills and for a hundred thousand. Archived
+//! types are private to this crate.
 
 use skillbundle_search::keywords::COLUMNS as KEYWORD_COLUMNS;
 use skillbundle_search::ranker::COLUMNS as RANK_COLUMNS;
@@ -9,8 +9,8 @@ use skillbundle_search::text_index::COLUMNS as TEXT_INDEX_COLUMNS;
 /// "No such row" in a `u32` reference.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Defines the rows and derives [`FINGERPRINT`] from their names, fields and
-/// types, so that no layout change goes unnoticed.
+/// Defines the rows and derives [`FINGERPRINT`] from their names, fields and types, so that every
+/// layout change is detected.
 macro_rules! schema {
     ($($(#[$meta:meta])* struct $name:ident { $($(#[$fmeta:meta])* $field:ident: $ty:ty,)* })*) => {
         $(
@@ -41,7 +41,7 @@ schema! {
     struct SettingsRow {
         min_score: f64,
         ambiguity_threshold: f64,
-        /// Negative: by the number of skills.
+        /// Negative: the default for the number of skills.
         min_confidence: f64,
         min_margin: f64,
         script_max_output_bytes: u64,
@@ -65,7 +65,7 @@ schema! {
         priority: f64,
         path: Str,
         name: Str,
-        /// What to type to get exactly this skill: its name, or its path.
+        /// The name that resolves to exactly this skill: its name, its path, or its address.
         callable: Str,
         description: Str,
         /// The description on one line.
@@ -73,7 +73,7 @@ schema! {
         file_path: Str,
         /// The frontmatter as JSON.
         frontmatter: Str,
-        /// Rows of `chains`: skill ids, root first, itself last.
+        /// Rows of `chains`: skill ids, root first, the skill itself last.
         chain: Rows,
         /// Rows of `strings`.
         keywords: Rows,
@@ -81,7 +81,7 @@ schema! {
         labels: Rows,
         /// Rows of `strings`: keywords, tags and triggers of the frontmatter as written.
         phrases: Rows,
-        /// Rows of `strings`: the names of its arguments as a prompt.
+        /// Rows of `strings`: the names of its prompt arguments.
         arguments: Rows,
         argument_hint: Str,
         /// Rows of `files`.
@@ -90,7 +90,7 @@ schema! {
         parent: u32,
         /// Row of `blobs`: the Markdown file as it is on disk.
         source: u32,
-        /// 0, or 3 where a byte order mark stands.
+        /// 0, or 3 if there is a byte order mark.
         text_start: u32,
         body_start: u32,
         body_end: u32,
@@ -104,7 +104,7 @@ schema! {
         description: Str,
         mime: Str,
         args: Rows,
-        /// Row of `blobs`, or none where the file is missing.
+        /// Row of `blobs`, or [`NONE`] if the file is missing.
         blob: u32,
         flags: u32,
     }
@@ -120,7 +120,7 @@ schema! {
         offset: u64,
         stored_len: u64,
         len: u64,
-        /// xxh3-64 of the stored bytes, checked at every read.
+        /// xxh3-64 of the stored bytes, checked on every read.
         check: u64,
         /// SHA-256 of the original bytes: the digest of the protocol.
         sha256: [u8; 32],
@@ -128,7 +128,7 @@ schema! {
         flags: u32,
     }
 
-    /// A folded name and whom it belongs to.
+    /// A folded name and the skill it resolves to.
     struct NameRow {
         key: Str,
         skill: u32,
@@ -148,14 +148,14 @@ schema! {
     struct ResourceRow {
         uri: Str,
         blob: u32,
-        /// Row of `published`: the innermost skill that has the file.
+        /// Row of `published`: the innermost skill that contains the file.
         owner: u32,
         flags: u32,
     }
 
     struct Index {
         settings: SettingsRow,
-        /// The list of skills for a model, and how many are in it.
+        /// The list of skills for a model, and the number of skills in it.
         catalogue: Str,
         catalogue_shown: u32,
         heap: Vec<u8>,
@@ -169,30 +169,30 @@ schema! {
         args: Vec<ArgRow>,
         blobs: Vec<BlobRow>,
         names: Vec<NameRow>,
-        /// Open addressing over exact paths: 0 is free, else skill id + 1.
+        /// Open addressing over exact paths: 0 is empty, else skill id + 1.
         path_slots: Vec<u32>,
-        /// Open addressing over folded names: 0 is free, else `names` row + 1.
+        /// Open addressing over folded names: 0 is empty, else `names` row + 1.
         name_slots: Vec<u32>,
         /// In listing order.
         published: Vec<PublishedRow>,
         /// Rows of `published`, sorted by name.
         published_by_name: Vec<u32>,
-        /// Per skill: its row of `published`, or none.
+        /// Per skill: its row of `published`, or [`NONE`].
         published_by_skill: Vec<u32>,
         /// Sorted by URI.
         resources: Vec<ResourceRow>,
-        /// The entries of `skills/list` as JSON, with a comma between two.
+        /// The entries of `skills/list` as JSON, separated by commas.
         entries: Vec<u8>,
-        /// The columns of the search indexes, which know their layout.
+        /// The columns of the search indexes, whose layout the search crate defines.
         keywords: [Vec<u8>; KEYWORD_COLUMNS],
         words: [Vec<u8>; TEXT_INDEX_COLUMNS],
         ranks: [Vec<u8>; RANK_COLUMNS],
     }
 }
 
-/// Bits of the `flags` fields; each row type uses its own few.
+/// Bits of the `flags` fields; each row type uses its own subset.
 pub(crate) mod flag {
-    /// Settings: the content asks for periodic refresh.
+    /// Settings: the content requests periodic refresh.
     pub(crate) const REFRESH: u32 = 1;
     /// Settings: scripts are not forbidden.
     pub(crate) const SCRIPTS: u32 = 1 << 1;
@@ -202,7 +202,7 @@ pub(crate) mod flag {
     pub(crate) const TREE: u32 = 1;
     /// Skill: inherits from its ancestors.
     pub(crate) const INHERIT: u32 = 1 << 1;
-    /// Skill: its frontmatter is not what a YAML reader makes of the file.
+    /// Skill: its frontmatter differs from what a YAML reader returns for the file.
     pub(crate) const RECOVERED: u32 = 1 << 2;
     /// Skill: not a prompt.
     pub(crate) const HIDDEN: u32 = 1 << 3;
@@ -220,15 +220,15 @@ pub(crate) mod flag {
     pub(crate) const TEXT: u32 = 1 << 5;
     /// Resource: valid UTF-8 without NUL.
     pub(crate) const RESOURCE_TEXT: u32 = 1;
-    /// Argument: a call without it is refused.
+    /// Argument: a call without it is rejected.
     pub(crate) const REQUIRED: u32 = 1;
     /// Blob: stored as one zstd frame.
     pub(crate) const ZSTD: u32 = 1;
-    /// Name: stands for the skill's path, not for its name.
+    /// Name: is the skill's path, not its name.
     pub(crate) const PATH: u32 = 1;
 }
 
-/// FNV-1a over the text without white space (`stringify!` promises none).
+/// FNV-1a over the text without white space, because the spacing of `stringify!` is unspecified.
 const fn fingerprint(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

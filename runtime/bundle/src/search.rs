@@ -1,6 +1,6 @@
-//! Finding skills: spec 3's keyword matching and spec 4's search over the
-//! prepared tables, turned into skills, scores and excerpts. Where no skill
-//! holds every word of a search, the ranker says which come closest.
+//! Finding skills: spec 3's keyword matching and spec 4's search over the precomputed tables,
+//! returned as skills, scores and excerpts. If no skill contains every word of a search, the ranker
+//! returns the closest skills.
 
 use std::fmt;
 
@@ -51,43 +51,42 @@ impl<'a> Rated<'a> {
     }
 }
 
-/// What to look for, and among which skills. Nothing but the query narrows
-/// unless it is told to.
+/// A search query and its filters. By default nothing but the query restricts the result.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Search<'q> {
-    /// The words.
+    /// The query text.
     pub query: &'q str,
-    /// Only skills in this branch, as [`crate::branch`] understands it.
+    /// Only skills in this branch, see [`crate::branch`].
     pub path: Option<&'q str>,
-    /// Only skills written like this.
+    /// Only skills of this dialect.
     pub dialect: Option<Dialect>,
-    /// Only skills with this tag or keyword in their frontmatter, at the top or
-    /// under `metadata`, compared as names are.
+    /// Only skills with this tag or keyword in their frontmatter, at the top level or under
+    /// `metadata`. Compared in the same way as names.
     pub tag: Option<&'q str>,
-    /// How many of the hits to leave out, from the first on.
+    /// The number of hits to skip.
     pub skip: usize,
-    /// How many to give after those.
+    /// The maximum number of hits to return after the skipped ones.
     pub limit: usize,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone)]
 pub struct Hits<'a> {
-    /// By which rule.
+    /// The rule that produced the hits.
     pub matched: Matched,
-    /// How many skills there are by that rule, given or not.
+    /// The total number of skills that match by this rule, including those not returned.
     pub total: usize,
-    /// Those that were asked for.
+    /// The requested page of hits.
     pub hits: Vec<Hit<'a>>,
 }
 
-/// By which rule a search found something.
+/// The rule that produced the hits of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matched {
-    /// Every hit holds every token (spec 4); they are in listing order.
+    /// Every hit contains every token (spec 4). Hits are in listing order.
     All,
-    /// No skill does. These share a term with the query or are named in it;
-    /// they are in the order of `bm25f/1`, best first.
+    /// No skill contains every token. The hits share a term with the query or are named in it, and
+    /// are in the order of `bm25f/1`, best first.
     Ranked,
     /// Nothing was found.
     None,
@@ -109,25 +108,25 @@ impl Matched {
 pub struct Hit<'a> {
     /// The skill.
     pub skill: Skill<'a>,
-    /// How well it fits.
+    /// Its relevance.
     pub score: Score,
-    /// About 160 characters: around the first match, or of a ranked skill the
-    /// passage of its body with most of what it shares with the query, or the
-    /// description where the body has none of it.
+    /// About 160 characters. For a match of all tokens: the text around the first match. For a
+    /// ranked skill: the passage of its body that shares most with the query, or the description if
+    /// the body shares nothing.
     pub excerpt: String,
 }
 
-/// How well a hit fits.
+/// The relevance of a hit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Score {
     /// The number of tokens that matched: all of them (spec 4).
     Tokens(u32),
-    /// What `bm25f/1` gives it, in natural units of rarity.
+    /// The score of `bm25f/1`, in nats of inverse document frequency.
     Weight(f64),
 }
 
 impl Score {
-    /// As the tools and `--json` give it: a count, or a weight [`rounded`].
+    /// The value in tool results and `--json`: a count, or a weight that is [`rounded`].
     pub fn to_json(self) -> Value {
         match self {
             Self::Tokens(count) => count.into(),
@@ -145,7 +144,7 @@ impl fmt::Display for Score {
     }
 }
 
-/// The skills among which a search looks.
+/// The filter of a search.
 struct Among<'q> {
     branch: &'q str,
     dialect: Option<Dialect>,
@@ -173,16 +172,15 @@ impl<'q> Among<'q> {
 }
 
 impl<'a> Catalog<'a> {
-    /// Skills whose declared keywords match `context` (spec 3 §5), best first,
-    /// ties by path; those below the content's `min_score` are left out, and
-    /// priority alone never lets a skill in.
+    /// Skills whose declared keywords match `context` (spec 3 §5), best first, ties by path. Skills
+    /// below the content's `min_score` are left out, and priority alone never includes a skill.
     pub fn match_keywords(&self, context: &str) -> Result<Vec<Match<'a>>, Error> {
         let rated = self.rate_keywords(context, &self.settings()?, false)?;
         rated.into_iter().map(Rated::told).collect()
     }
 
-    /// What [`Self::match_keywords`] finds before the matched keywords are
-    /// looked up; with `weak`, those below the least score too.
+    /// The matches of [`Self::match_keywords`] before the matched keywords are looked up. With
+    /// `weak`, matches below the minimum score are included too.
     pub(crate) fn rate_keywords(
         &self,
         context: &str,
@@ -212,10 +210,9 @@ impl<'a> Catalog<'a> {
         Ok(rated)
     }
 
-    /// Skills whose install name, name, description and body together hold
-    /// every white-space-separated token of the query, whatever its case
-    /// (spec 4), in listing order. Where there is none, the skills that come
-    /// closest in the order of `bm25f/1`. A query without tokens finds nothing.
+    /// Skills whose install name, name, description and body together contain every
+    /// white-space-separated token of the query, ignoring case (spec 4), in listing order. If there
+    /// is none, the closest skills in the order of `bm25f/1`. A query without tokens finds nothing.
     pub fn search(&self, search: &Search<'_>) -> Result<Hits<'a>, Error> {
         let among = Among::new(search);
         let tokens = query_words(search.query);
@@ -234,7 +231,7 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The skills that hold all tokens, ascending.
+    /// The skills that contain all tokens, ascending.
     fn holding(&self, tokens: &[&str], among: &Among<'_>) -> Result<Vec<u32>, Error> {
         if tokens.is_empty() {
             return Ok(Vec::new());
@@ -293,9 +290,9 @@ impl<'a> Catalog<'a> {
     }
 }
 
-/// The matched keywords as their author wrote them.
+/// The matched keywords as the author wrote them.
 fn declared<'a>(skill: &Skill<'a>, found: &KeywordMatch) -> Result<Vec<&'a str>, Error> {
-    const WHERE: Error = corrupt("a keyword points behind its skill's list");
+    const WHERE: Error = corrupt("keyword index out of range");
     let keywords = skill.keywords()?;
     let word = |at: &u32| keywords.get(*at as usize).copied().ok_or(WHERE);
     found.matched.iter().map(word).collect()

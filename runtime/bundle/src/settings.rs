@@ -1,6 +1,6 @@
-//! Tuning that content may carry: spec 3's `config.yaml` as plain values.
-//! It holds only what content may change (matching) or narrow (limits,
-//! scripts, refresh); runners and endpoints belong to the operator.
+//! Settings that content may carry: spec 3's `config.yaml` as plain values. Contains only what
+//! content may change (matching) or restrict (limits, scripts, refresh); runners and endpoints are
+//! set by the operator.
 
 use skillbundle_search::ranker::MIN_MARGIN;
 
@@ -9,36 +9,36 @@ use skillbundle_search::ranker::MIN_MARGIN;
 pub struct Settings {
     /// Matches below this score are left out (0.0 to 1.0).
     pub min_score: f64,
-    /// At most this many candidates are named when a match is ambiguous.
+    /// Maximum number of candidates listed when a match is ambiguous.
     pub max_results: u32,
-    /// Two best scores closer than this are ambiguous (0.0 to 1.0).
+    /// If the two best scores are closer than this, the match is ambiguous (0.0 to 1.0).
     pub ambiguity_threshold: f64,
-    /// Confidence below which the ranker of the folder dialect finds nothing;
-    /// by the number of skills, unless set.
+    /// Confidence below which the ranker of the folder dialect finds nothing. The default depends
+    /// on the number of skills.
     pub min_confidence: Option<f64>,
-    /// The share of its score by which that ranker's best skill must lead, or
-    /// it is ambiguous (0.0 to 1.0).
+    /// The minimum relative lead of that ranker's best skill; below it the match is ambiguous (0.0
+    /// to 1.0).
     pub min_margin: f64,
-    /// Whether the content asks for periodic refresh.
+    /// Whether the content requests periodic refresh.
     pub refresh_enabled: bool,
-    /// How often, in minutes.
+    /// The refresh interval, in minutes.
     pub refresh_interval_minutes: u32,
     /// False forbids every script of this bundle.
     pub scripts_enabled: bool,
-    /// Longest run of a script, in seconds.
+    /// Maximum run time of a script, in seconds.
     pub script_timeout_seconds: u32,
-    /// Most bytes kept of a script's stdout and of its stderr.
+    /// Maximum bytes kept of a script's stdout and of its stderr.
     pub script_max_output_bytes: u64,
-    /// Extensions a script may have, with their dot.
+    /// Allowed extensions of scripts, with the dot.
     pub script_extensions: Vec<String>,
-    /// Largest file served by `get_asset`, in bytes.
+    /// Maximum size of a file served by `get_asset`, in bytes.
     pub asset_max_bytes: u64,
-    /// Largest text file shown inline, in bytes.
+    /// Maximum size of a text file shown inline, in bytes.
     pub asset_inline_max_bytes: u64,
 }
 
 impl Settings {
-    /// Takes every limit of `other` that is narrower. What is tuned stays.
+    /// Takes every limit of `other` that is narrower. Matching settings are unchanged.
     pub(crate) fn narrow_to(&mut self, other: &Self) {
         self.scripts_enabled &= other.scripts_enabled;
         self.script_timeout_seconds = self

@@ -1,5 +1,5 @@
-//! One skill as it is asked: its head as plain fields, its text and files
-//! read and checked on demand. Inheritance lives in `content.rs`.
+//! One skill: its record as plain fields, its text and files read and checked on demand.
+//! Inheritance is in `content.rs`.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub struct Skill<'a> {
     pub id: u32,
     /// Its identity, `/`-separated.
     pub path: &'a str,
-    /// What a person types.
+    /// The name that a user types.
     pub name: &'a str,
     /// The whole description as written.
     pub description: &'a str,
@@ -26,17 +26,17 @@ pub struct Skill<'a> {
     pub summary: &'a str,
     /// How it was written.
     pub dialect: Dialect,
-    /// Whom its root belongs to.
+    /// The owner of its root.
     pub scope: Scope,
     /// Its root's number.
     pub root: u32,
-    /// What people call its root.
+    /// The label of its root.
     pub root_label: &'a str,
     /// The Markdown file, relative to the root.
     pub file_path: &'a str,
     /// Breaks ties between equal matches.
     pub priority: f64,
-    /// Whether ancestors' text and files belong to it.
+    /// Whether the skill inherits the text and files of its ancestors.
     pub inherit: bool,
     pub(crate) catalog: Catalog<'a>,
     pub(crate) row: &'a ArchivedSkillRow,
@@ -74,15 +74,14 @@ impl<'a> Skill<'a> {
         self.path.rsplit('/').next().unwrap_or(self.path)
     }
 
-    /// Whether its path is this branch or lies below it, by whole segments.
-    /// A branch is what [`crate::branch`] gives; the empty one holds every skill.
+    /// Whether its path is this branch or is below it, by whole segments. `branch` is a result of
+    /// [`crate::branch`]; the empty branch contains every skill.
     pub fn lies_in(&self, branch: &str) -> bool {
         holds(branch, self.path)
     }
 
-    /// What to type to get exactly this skill: its name, its path where another
-    /// skill comes first under that name, or `skill://` and its path where
-    /// that path is a name too.
+    /// The name that resolves to exactly this skill: its name, or its path if another skill takes
+    /// precedence for that name, or `skill://` and its path if that path is also a name.
     pub fn callable_name(&self) -> Result<&'a str, Error> {
         self.catalog.text(&self.row.callable)
     }
@@ -93,7 +92,7 @@ impl<'a> Skill<'a> {
         self.part(start, None)
     }
 
-    /// What follows the frontmatter.
+    /// The text after the frontmatter.
     pub fn body(&self) -> Result<Cow<'a, str>, Error> {
         let range = self.body_range();
         self.part(range.start, Some(range.end))
@@ -115,18 +114,18 @@ impl<'a> Skill<'a> {
         Ok(self.source_row()?.len.to_native())
     }
 
-    /// Whether people may call it as a prompt: unless its frontmatter says
+    /// Whether users can call it as a prompt: true unless its frontmatter has
     /// `user-invocable: false`.
     pub fn is_user_invocable(&self) -> bool {
         self.row.flags.to_native() & flag::HIDDEN == 0
     }
 
-    /// The names of its arguments as a prompt, from `arguments` in its frontmatter.
+    /// The names of its prompt arguments, from `arguments` in its frontmatter.
     pub fn arguments(&self) -> Result<Vec<&'a str>, Error> {
         self.catalog.strings(&self.row.arguments)
     }
 
-    /// What is expected of all arguments together, from `argument-hint`; may be empty.
+    /// The hint for all arguments together, from `argument-hint`; may be empty.
     pub fn argument_hint(&self) -> Result<&'a str, Error> {
         self.catalog.text(&self.row.argument_hint)
     }
@@ -161,7 +160,7 @@ impl<'a> Skill<'a> {
             .collect()
     }
 
-    /// Its own file of this path.
+    /// Its own file with this path.
     pub fn file(&self, path: &str) -> Result<Option<File<'a>>, Error> {
         let rows = self
             .catalog
@@ -180,7 +179,7 @@ impl<'a> Skill<'a> {
         Ok(None)
     }
 
-    /// The skill it inherits from first, whether or not it does inherit.
+    /// Its nearest ancestor, whether or not the skill inherits.
     pub fn parent(&self) -> Result<Option<Skill<'a>>, Error> {
         match self.row.parent.to_native() {
             NONE => Ok(None),
@@ -193,7 +192,7 @@ impl<'a> Skill<'a> {
         self.row.flags.to_native() & flag::RECOVERED != 0
     }
 
-    /// Where the body lies in [`Self::source`].
+    /// The range of the body in [`Self::source`].
     pub(crate) fn body_range(&self) -> std::ops::Range<usize> {
         self.row.body_start.to_native() as usize..self.row.body_end.to_native() as usize
     }
@@ -206,7 +205,7 @@ impl<'a> Skill<'a> {
     }
 
     fn part(&self, start: usize, end: Option<usize>) -> Result<Cow<'a, str>, Error> {
-        const WHERE: Error = corrupt("a body points outside its file");
+        const WHERE: Error = corrupt("the body range is outside the file of the skill");
         match self.source()? {
             Cow::Borrowed(bytes) => {
                 let bytes = bytes.get(start..end.unwrap_or(bytes.len())).ok_or(WHERE)?;

@@ -1,4 +1,4 @@
-//! Checks everything in a bundle at once: what reading checks piece by piece.
+//! Checks the whole bundle at once. Normal reads check only the parts that they use.
 
 use crate::blobs;
 use crate::catalogue::CATALOGUE_BYTES;
@@ -8,23 +8,22 @@ use crate::header::Section;
 use crate::skill::Skill;
 use crate::write::content_address;
 
-/// What a full check went through.
+/// What a full check covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verified {
     /// Skills whose every field was read.
     pub skills: usize,
     /// Files of skills, counted once for each skill that has them.
     pub files: usize,
-    /// Distinct contents whose SHA-256 was computed.
+    /// Distinct blobs whose SHA-256 was computed.
     pub contents: usize,
     /// The length of the bundle in bytes.
     pub bytes: u64,
 }
 
 impl Bundle {
-    /// Checks every byte: section checksums, page checksums, the content
-    /// address, the SHA-256 of every body and file, and that every reference
-    /// leads somewhere.
+    /// Checks every byte: section checksums, page checksums, the content address, the SHA-256 of
+    /// every body and file, and that every reference is valid.
     pub fn verify(&self) -> Result<Verified, Error> {
         for section in Section::ALL {
             if !self.agrees(section)? {
@@ -33,7 +32,7 @@ impl Bundle {
         }
         self.check_index(0, self.index().len())?;
         if self.content_address() != content_address(self.index()) {
-            return Err(corrupt("the content address does not name this content"));
+            return Err(corrupt("the content address does not match the content"));
         }
         let contents = self.verify_contents()?;
         let (skills, files) = self.verify_references()?;
@@ -113,7 +112,7 @@ mod tests {
     use crate::sample::{set, skill};
     use crate::{Bundle, write};
 
-    /// `verify` asks for each skill by its path and by its callable name.
+    /// `verify` looks up each skill by its path and by its callable name.
     #[test]
     fn every_skill_is_reached_whatever_the_others_are_called() {
         let names = ["a", "B", "c", " A ", "team/a", "skill://a"];

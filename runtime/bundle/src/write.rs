@@ -1,6 +1,6 @@
-//! Turns a [`SkillSet`] into the bytes of a bundle. The same set gives the
-//! same bytes on every machine: nothing here asks the clock, the environment
-//! or an unordered table for an order.
+//! Turns a [`SkillSet`] into the bytes of a bundle. The output is deterministic: the same set
+//! produces the same bytes on every machine. Nothing here depends on the clock, the environment or
+//! the iteration order of an unordered map.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -32,8 +32,8 @@ use crate::{extension, mime, page_sums};
 /// Writes `set` as a bundle.
 ///
 /// # Errors
-/// [`Error::Invalid`] where the set contradicts itself: a path twice, a parent
-/// or root that does not exist, a cycle of parents, text that is not UTF-8.
+/// [`Error::Invalid`] if the set is inconsistent: a duplicate path, a parent or root that does not
+/// exist, a cycle of parents, text that is not UTF-8.
 pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     let mut writer = Writer::default();
     let index = writer.index(set)?;
@@ -50,7 +50,7 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     Ok(assemble(&address, &sections))
 }
 
-/// INDEX holds the SHA-256 of every body and file, so this names them too.
+/// INDEX contains the SHA-256 of every body and file, so this hash covers them too.
 pub(crate) fn content_address(index: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(VERSION.to_le_bytes());
@@ -59,8 +59,8 @@ pub(crate) fn content_address(index: &[u8]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The declared keywords of each skill; those of the folder dialect are found
-/// by the ranker.
+/// The declared keywords of each skill. Empty for folder-dialect skills, whose keywords the ranker
+/// indexes.
 fn keyword_lists(set: &SkillSet) -> Vec<Vec<String>> {
     let declared = |skill: &SkillEntry| match skill.dialect {
         Dialect::Tree => skill.keywords.clone(),
@@ -69,7 +69,7 @@ fn keyword_lists(set: &SkillSet) -> Vec<Vec<String>> {
     set.skills.iter().map(declared).collect()
 }
 
-/// What `of` makes of each skill.
+/// Applies `of` to each skill.
 fn each<'a, T>(
     set: &'a SkillSet,
     of: impl Fn(&'a SkillEntry) -> Result<T, Error>,
@@ -77,7 +77,7 @@ fn each<'a, T>(
     set.skills.iter().map(of).collect()
 }
 
-/// The text that spec 4 searches.
+/// The text that the search of spec 4 covers.
 fn document(skill: &SkillEntry) -> Result<DocText<'_>, Error> {
     Ok(DocText {
         install_name: skill.path.rsplit('/').next().unwrap_or(&skill.path),
@@ -87,7 +87,7 @@ fn document(skill: &SkillEntry) -> Result<DocText<'_>, Error> {
     })
 }
 
-/// The text that the ranker reads.
+/// The text that the ranker indexes.
 fn ranked(skill: &SkillEntry) -> Result<Document, Error> {
     let declared = FrontmatterTerms::of(skill);
     Ok(Document {
@@ -122,8 +122,7 @@ struct Writer {
     files: Vec<FileRow>,
     args: Vec<ArgRow>,
     blobs: Blobs,
-    /// The blobs of each skill: its Markdown file, then its files in the order
-    /// of the set.
+    /// The blobs of each skill: its Markdown file, then its files in the order of the set.
     contents: Vec<extension::Contents>,
 }
 
@@ -209,12 +208,13 @@ impl Writer {
         let skill = &set.skills[id];
         let invalid = |what: &str| Error::Invalid(format!("{what} of {:?}", skill.path));
         if skill.root as usize >= set.roots.len() {
-            return Err(invalid("no such root: the one"));
+            return Err(invalid("missing root: the root"));
         }
         utf8(skill, 0..skill.source.len())?;
         utf8(skill, skill.text_start..skill.source.len())?;
         utf8(skill, skill.body.clone())?;
-        let chain = chain(set, id).ok_or_else(|| invalid("the parents do not end: the chain"))?;
+        let chain =
+            chain(set, id).ok_or_else(|| invalid("cycle or missing skill in the parents"))?;
         let source = self.blobs.add_body(&skill.source)?;
         let terms = FrontmatterTerms::of(skill);
         let (files, blobs) = self.file_list(skill)?;
@@ -252,7 +252,7 @@ impl Writer {
         })
     }
 
-    /// The rows of the skill's files by path, and their blobs in the set's order.
+    /// The rows of the skill's files sorted by path, and their blobs in the order of the set.
     fn file_list(&mut self, skill: &SkillEntry) -> Result<(Rows, Vec<u32>), Error> {
         let mut order: Vec<usize> = (0..skill.files.len()).collect();
         order.sort_by_key(|at| &skill.files[*at].path);
@@ -353,8 +353,8 @@ impl Writer {
     }
 }
 
-/// Who is found by which folded name: names first, in listing order, then
-/// paths that no name has taken. It must find what `Catalog::by_name` finds.
+/// Resolution of folded names to skills: names first, in listing order, then paths that are not
+/// taken by a name. Must agree with `Catalog::by_name`.
 struct Owners<'a> {
     rows: Vec<(String, u32, u32)>,
     /// Skill id and flags by key.
@@ -402,8 +402,8 @@ impl<'a> Owners<'a> {
         }
     }
 
-    /// What to type to get exactly this skill: its name, else its path, else
-    /// its address, which nothing can take.
+    /// The name that resolves to exactly this skill: its name, else its path, else its address,
+    /// which is always unique.
     fn callable(&self, skill: &'a SkillEntry) -> Cow<'a, str> {
         let id = self.by_path.get(skill.path.as_str()).copied();
         [&skill.name, &skill.path]
@@ -430,7 +430,7 @@ fn catalogue(
     ranking: &[u32],
     owners: &Owners<'_>,
 ) -> Result<(String, usize), Error> {
-    // No more than fit even by name alone need their summaries made.
+    // Summaries are needed only for as many skills as fit by name alone.
     let first = &ranking[..ranking.len().min(CATALOGUE_BYTES)];
     let mut shown = HashMap::new();
     for id in first {
@@ -456,7 +456,7 @@ fn check_paths(set: &SkillSet) -> Result<(), Error> {
     let mut seen = std::collections::HashSet::new();
     match set.skills.iter().find(|skill| !seen.insert(&skill.path)) {
         Some(skill) => Err(Error::Invalid(format!(
-            "the path {:?} stands for two skills",
+            "two skills have the path {:?}",
             skill.path
         ))),
         None => Ok(()),

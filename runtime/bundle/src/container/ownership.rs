@@ -1,8 +1,8 @@
-//! Decides whether a file may be mapped: nobody but us (or root) can change it.
+//! Decides whether a file may be mapped: only the current user and root may be able to change it.
 
 use std::fs::Metadata;
 
-/// Whether the file is ours or root's, and neither its group nor others may write.
+/// Whether the current user or root owns the file, and neither its group nor others may write.
 #[cfg(unix)]
 pub(super) fn is_ours_alone(metadata: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ pub(super) fn is_ours_alone(metadata: &Metadata) -> bool {
     ours && metadata.mode() & 0o022 == 0
 }
 
-/// Elsewhere the system refuses to truncate a mapped file.
+/// Other systems refuse to truncate a mapped file.
 #[cfg(not(unix))]
 pub(super) fn is_ours_alone(_: &Metadata) -> bool {
     cfg!(windows)

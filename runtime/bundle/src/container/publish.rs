@@ -1,16 +1,16 @@
-//! Writes a bundle so that a reader sees the old file or the new one, whole.
+//! Writes a bundle atomically: a reader sees either the complete old file or the complete new one.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Puts `bytes` at `path`: a temporary file beside it, synced, made read-only,
-/// then renamed over it. A file that holds these very bytes is left alone.
+/// Writes `bytes` to `path`: to a temporary file in the same directory, synced, made read-only,
+/// then renamed over `path`. A file that already has these bytes is not touched.
 ///
 /// # Errors
-/// What the system said; the old file is then untouched and the temporary
-/// file is gone.
+/// The error of the operating system. The old file is then unchanged and the temporary file is
+/// removed.
 pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if holds(path, bytes) {
         return Ok(());
@@ -18,7 +18,7 @@ pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_beside(path)?;
     let written = write_synced(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if let Err(error) = written {
-        // The first fault is the one to report; the leftover is only litter.
+        // Report the first error; a leftover temporary file is harmless.
         let _ = fs::remove_file(&temporary);
         return Err(error);
     }
@@ -31,8 +31,8 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
     same_len && fs::read(path).is_ok_and(|old| old == bytes)
 }
 
-/// A name that no other writer uses: one process may publish from several
-/// threads, several processes may publish into one directory.
+/// A name that no other writer uses: one process may publish from several threads, and several
+/// processes may publish into one directory.
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let Some(name) = path.file_name() else {
@@ -58,20 +58,20 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A published bundle is never changed in place; mode 0444 says so to everybody.
+/// A published bundle is never changed in place; mode 0444 makes that explicit.
 #[cfg(unix)]
 fn make_read_only(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(0o444))
 }
 
-/// Elsewhere a read-only file cannot be renamed over.
+/// On other systems, a read-only file cannot be replaced by rename.
 #[cfg(not(unix))]
 fn make_read_only(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the rename itself survive a power cut.
+/// Makes the rename survive a power failure.
 #[cfg(unix)]
 fn sync_directory(path: &Path) -> io::Result<()> {
     let directory = path

@@ -1,5 +1,5 @@
-//! Where a bundle's bytes lie, and how they are got at: tables as a slice,
-//! texts and files as a slice or a copy. Nothing here knows what they mean.
+//! Storage of a bundle's bytes and access to it: tables as a slice, texts and files as a slice or a
+//! copy. Does not interpret the bytes.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -29,9 +29,9 @@ pub(super) enum Tables {
 }
 
 impl Storage {
-    /// The file's head and its storage. Its tables are mapped where nobody else
-    /// may write to it, and copied to the heap elsewhere: truncating a file
-    /// that is mapped kills whoever reads it.
+    /// The file's head and its storage. The tables are mapped if no other user can write to the
+    /// file, and copied to the heap otherwise: truncating a mapped file kills the process that
+    /// reads it.
     pub(super) fn open(path: &Path) -> Result<(Header, Self), Error> {
         let fault = |source| Error::Read {
             path: path.to_owned(),
@@ -86,7 +86,7 @@ impl Storage {
 
     /// Any bytes of the file.
     pub(super) fn read(&self, start: u64, len: usize) -> Result<Cow<'_, [u8]>, Error> {
-        const WHERE: Error = corrupt("a file points outside the bundle");
+        const WHERE: Error = corrupt("the range of a file is outside the bundle");
         let bytes = match self {
             Self::Static(bytes) => bytes,
             Self::Heap(heap) => heap.as_slice(),
@@ -105,8 +105,8 @@ impl Storage {
             .ok_or(WHERE)
     }
 
-    /// `embedded`, `mapped`, `memory`, or `file` where even the tables could
-    /// not be mapped.
+    /// The kind of storage: `embedded`, `mapped`, `memory`, or `file` if the tables could not be
+    /// mapped either.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Static(_) => "embedded",
@@ -129,7 +129,7 @@ impl std::fmt::Debug for Storage {
     }
 }
 
-/// Opens without waiting: a named pipe in the file's place must not hang us.
+/// Opens without blocking: a named pipe in place of the file must not hang the process.
 #[cfg(unix)]
 fn open_file(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -142,7 +142,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Fills `bytes` from an offset, whoever else reads the same file.
+/// Fills `bytes` from an offset. Safe with concurrent readers of the same file.
 #[cfg(unix)]
 fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
@@ -164,9 +164,8 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()>
 
 #[expect(unsafe_code, reason = "the only place where a file is mapped")]
 fn map(file: &File, len: usize) -> io::Result<Mmap> {
-    // SAFETY: a mapping must not change under its readers. `ownership` has
-    // checked on this very handle that only we (or root) may write to the
-    // file, and `publish` never changes a published file: it replaces it by
-    // rename, which leaves this mapping as it is.
+    // SAFETY: a mapping must not change while it is read. `ownership` has checked on this same
+    // handle that only the current user or root may write to the file, and `publish` never changes
+    // a published file: it replaces it by rename, which does not affect this mapping.
     unsafe { MmapOptions::new().len(len).map(file) }
 }

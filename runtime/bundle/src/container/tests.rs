@@ -35,7 +35,7 @@ fn the_same_bytes_open_wherever_they_lie() {
         Bundle::open(&path).expect("intact"),
         Bundle::from_bytes(&bytes).expect("intact"),
         Bundle::from_static(leaked).expect("intact"),
-        // Whatever alignment the allocator gave, this one is off by one.
+        // This slice is misaligned by one, whatever alignment the allocator chose.
         Bundle::from_static(&Box::leak([&[0], bytes.as_slice()].concat().into_boxed_slice())[1..])
             .expect("intact"),
     ];
@@ -76,7 +76,7 @@ fn a_file_that_others_may_write_is_not_mapped() {
             "mode {mode:o}"
         );
     }
-    // Cut while it is open: an error, not the end of the process.
+    // Truncated while open: an error, and the process survives.
     let bundle = Bundle::open(&path).expect("intact");
     fs::write(&path, b"").expect("writable");
     let skill = bundle

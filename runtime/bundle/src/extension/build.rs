@@ -1,4 +1,4 @@
-//! Builds the tables of published skills. Same skills, same tables.
+//! Builds the tables of published skills. Deterministic: equal skills give equal tables.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,20 +12,20 @@ use crate::model::SkillSet;
 use crate::schema::{NONE, PublishedRow, Str};
 use crate::write::narrow;
 
-/// Where the contents of a skill lie, as rows of `blobs`.
+/// The blobs of a skill, as rows of `blobs`.
 #[derive(Debug)]
 pub(crate) struct Contents {
-    /// Of its Markdown file.
+    /// The row of its Markdown file.
     pub(crate) source: u32,
-    /// Of its files, in the order of the set; none where one is missing.
+    /// The rows of its files, in the order of the set; [`NONE`] if a file is missing.
     pub(crate) files: Vec<u32>,
 }
 
-/// A published skill, and where its bytes lie.
+/// A published skill and the location of its bytes.
 struct Ready {
     id: usize,
     planned: Planned,
-    /// Of its `SKILL.md`.
+    /// The row of its `SKILL.md`.
     blob: u32,
     is_text: bool,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Tables {
     pub(crate) skills: Vec<PublishedRow>,
     pub(crate) by_name: Vec<u32>,
     pub(crate) by_skill: Vec<u32>,
-    /// By URI, ascending.
+    /// Sorted by URI.
     pub(crate) resources: Vec<(String, ResourceEntry)>,
     pub(crate) entries: Vec<u8>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Tables {
 /// A published file.
 pub(crate) struct ResourceEntry {
     pub(crate) blob: u32,
-    /// Number of the innermost skill that has it.
+    /// Number of the innermost skill that contains it.
     pub(crate) owner: usize,
     pub(crate) is_text: bool,
 }
@@ -125,7 +125,7 @@ impl Ready {
     }
 }
 
-/// Every file of every skill, by URI. Nested skills share theirs.
+/// Every file of every skill, by URI. Nested skills share their files.
 fn resources<'a>(contents: &[Contents], skills: &'a [Ready]) -> BTreeMap<&'a str, ResourceEntry> {
     let mut resources: BTreeMap<&str, ResourceEntry> = BTreeMap::new();
     for (owner, skill) in skills.iter().enumerate() {
@@ -152,7 +152,7 @@ fn resources<'a>(contents: &[Contents], skills: &'a [Ready]) -> BTreeMap<&'a str
     resources
 }
 
-/// The skill as `skills/list` gives it.
+/// The entry of the skill in `skills/list`.
 fn entry(skill: &Ready, contents: &[Contents], blobs: &Blobs) -> String {
     let planned = &skill.planned;
     let resource = |file: &PlannedFile| {
@@ -173,7 +173,7 @@ fn entry(skill: &Ready, contents: &[Contents], blobs: &Blobs) -> String {
     )
 }
 
-/// Numbers of the skills, sorted by name; listing order among equal ones.
+/// Numbers of the skills, sorted by name; equal names in listing order.
 fn by_name(skills: &[Ready]) -> Vec<u32> {
     let names = skills.iter().map(|skill| name_of(&skill.planned.uri));
     let mut numbered: Vec<(&str, u32)> = names.zip(0..).collect();
@@ -181,7 +181,7 @@ fn by_name(skills: &[Ready]) -> Vec<u32> {
     numbered.into_iter().map(|(_, number)| number).collect()
 }
 
-/// The number of each skill of the bundle, or none.
+/// The number of each skill of the bundle, or [`NONE`].
 fn by_id(count: usize, skills: &[Ready]) -> Vec<u32> {
     let mut numbers = vec![NONE; count];
     for (number, skill) in (0..).zip(skills) {

@@ -1,5 +1,5 @@
-//! The `SKILL.md` that stands for a page of a tree: a valid name, the page's
-//! description, and what its chain says, so that a digest can be given for it.
+//! The generated `SKILL.md` of a tree page: a valid name, the page's description and the text of
+//! its chain. Generated at compile time, so that it has a fixed digest.
 
 use crate::content;
 use crate::model::SkillSet;
@@ -10,8 +10,8 @@ pub(crate) struct Generated {
     pub(crate) frontmatter: String,
 }
 
-/// Writes the file for a page. YAML and JSON hold the same quoted texts, so
-/// that they cannot say different things.
+/// Writes the file for a page. YAML and JSON use the same quoted strings, so that they cannot
+/// differ.
 pub(crate) fn generate(set: &SkillSet, id: usize, name: &str) -> Generated {
     let (name, description) = (quoted(name), quoted(&set.skills[id].description));
     let content = content::resolved(set, id);
@@ -22,8 +22,8 @@ pub(crate) fn generate(set: &SkillSet, id: usize, name: &str) -> Generated {
     }
 }
 
-/// The text in double quotes, for YAML and JSON alike: what YAML does not call
-/// printable, or what some reader takes for the end of a line, is escaped.
+/// The text in double quotes, valid in both YAML and JSON. Escapes characters that YAML does not
+/// consider printable, or that some parsers treat as a line end.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,4 +1,4 @@
-//! Files of published skills, and the directories they lie in.
+//! Files of published skills, and the directories that contain them.
 
 use std::borrow::Cow;
 
@@ -12,32 +12,31 @@ use crate::schema::{ArchivedBlobRow, flag};
 /// A file of a published skill.
 #[derive(Clone)]
 pub struct Resource<'a> {
-    /// Where it is read.
+    /// Its URI.
     pub uri: &'a str,
-    /// The skill's name where it is the `SKILL.md` of a published skill, else
-    /// the file's own name.
+    /// The skill's name for the `SKILL.md` of a published skill, else the name of the file.
     pub name: Cow<'a, str>,
-    /// Its MIME type; of a `SKILL.md` always `text/markdown`.
+    /// Its MIME type; always `text/markdown` for a `SKILL.md`.
     pub mime: &'static str,
     /// Its length in bytes.
     pub size: u64,
     /// SHA-256 of its bytes.
     pub digest: [u8; 32],
-    /// Valid UTF-8 without NUL: can go out as text without changing a byte.
+    /// Valid UTF-8 without NUL: can be sent as text without changing a byte.
     pub is_text: bool,
     published: Published<'a>,
     owner: usize,
     blob: &'a ArchivedBlobRow,
 }
 
-/// Something that lies directly in a directory.
+/// A direct child of a directory.
 #[derive(Debug, Clone)]
 pub enum Child<'a> {
     /// A file.
     File(Resource<'a>),
     /// A directory, which has children of its own.
     Directory {
-        /// Its URI, without a slash at the end.
+        /// Its URI, without a trailing slash.
         uri: &'a str,
         /// The last segment, unescaped.
         name: Cow<'a, str>,
@@ -85,7 +84,7 @@ impl<'a> Resource<'a> {
         blobs::read(self.blob, self.published.catalog.bundle)
     }
 
-    /// The skill that it belongs to: the innermost one, where skills are nested.
+    /// The skill that contains it: the innermost one if skills are nested.
     pub fn skill(&self) -> Result<PublishedSkill<'a>, Error> {
         self.published.skill(self.owner)
     }

@@ -1,10 +1,10 @@
-//! Which skills the extension serves, and under which URIs: one pure function
-//! of the whole set. `docs/extension.md` tells the rule to people.
+//! Which skills the extension serves, and under which URIs: one pure function of the whole set.
+//! `docs/extension.md` documents the rule.
 //!
-//! A folder skill is published byte for byte, so it must be valid as it is; a
-//! page of a tree is published as a generated file, so it gets what it lacks.
-//! In listing order, a skill gets its URI unless an earlier one has it, or has
-//! other files where this one's would lie.
+//! A folder skill is published byte for byte, so it must be valid as it is. A page of a tree is
+//! published as a generated file, so missing parts are generated. In listing order, a skill gets
+//! its URI unless an earlier skill has the URI, or has different files in the directory that this
+//! skill would use.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,45 +17,45 @@ mod allocate;
 
 use allocate::UriAllocator;
 
-/// What becomes of a skill in the extension.
+/// The decision about a skill in the extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Publication {
     /// It is published.
     Published {
         /// The URI of its `SKILL.md`.
         uri: String,
-        /// How many files its manifest lists, `SKILL.md` included.
+        /// The number of files in its manifest, `SKILL.md` included.
         files: usize,
-        /// How many bytes those have.
+        /// The total size of those files in bytes.
         bytes: u64,
-        /// How many bytes its `SKILL.md` has.
+        /// The size of its `SKILL.md` in bytes.
         skill_md_bytes: u64,
     },
-    /// It is not; tools serve it all the same.
+    /// It is not published; tools still serve it.
     Unpublished(Unpublished),
 }
 
-/// Why a skill is not published. Other skills are meant by their index in the set.
+/// Why a skill is not published. Other skills are given as indices in the set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unpublished {
-    /// The frontmatter's `name` is no text, or breaks `^[a-z0-9]+(-[a-z0-9]+)*$`
-    /// or the 64 characters.
+    /// The frontmatter's `name` is not a string, does not match `^[a-z0-9]+(-[a-z0-9]+)*$` or has
+    /// more than 64 characters.
     Name,
-    /// The frontmatter's `description` is no text, or blank.
+    /// The frontmatter's `description` is not a string, or is blank.
     Description,
-    /// A YAML reader does not read the frontmatter, or reads something else.
+    /// A YAML parser rejects the frontmatter or returns something else.
     Recovered,
-    /// The file does not begin with `---` but with a byte order mark.
+    /// The file begins with a byte order mark before `---`.
     ByteOrderMark,
-    /// This file, or a directory above the skill, can have no URI of its own.
+    /// This file, or a directory above the skill, cannot have a URI of its own.
     File(String),
     /// An earlier skill has the URI.
     Taken(usize),
-    /// It would lie in, or around, an earlier skill that has other files there.
+    /// It would be nested in, or contain, an earlier skill that has different files there.
     Overlaps(usize),
 }
 
-/// What the rule makes of each skill, in the order of the set.
+/// The decision about each skill, in the order of the set.
 pub fn publications(set: &SkillSet) -> Vec<Publication> {
     let outcome = |(skill, planned): (&SkillEntry, Result<Planned, Unpublished>)| match planned {
         Ok(planned) => {
@@ -72,14 +72,14 @@ pub fn publications(set: &SkillSet) -> Vec<Publication> {
     set.skills.iter().zip(plan(set)).map(outcome).collect()
 }
 
-/// A skill as it will be published.
+/// A skill to be published.
 #[derive(Debug)]
 pub(crate) struct Planned {
-    /// Of its `SKILL.md`.
+    /// The URI of its `SKILL.md`.
     pub(crate) uri: String,
     /// As JSON.
     pub(crate) frontmatter: String,
-    /// The text of its `SKILL.md` where that is not the one on disk.
+    /// The text of its `SKILL.md` if it differs from the one on disk.
     pub(crate) generated: Option<String>,
     /// Every file, `SKILL.md` included, sorted by URI.
     pub(crate) files: Vec<PlannedFile>,
@@ -92,10 +92,10 @@ pub(crate) struct PlannedFile {
     pub(crate) origin: Origin,
 }
 
-/// Where a published file's bytes come from.
+/// The origin of a published file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It is the skill's own `SKILL.md`.
+    /// The skill's own `SKILL.md`.
     SkillMd,
     /// A file of the set.
     File {
@@ -103,7 +103,7 @@ pub(crate) enum Origin {
         skill: usize,
         /// Its index among that skill's files.
         at: usize,
-        /// Whether it can go out as text.
+        /// Whether it can be sent as text.
         is_text: bool,
     },
 }
@@ -141,14 +141,14 @@ pub(crate) fn plan(set: &SkillSet) -> Vec<Result<Planned, Unpublished>> {
     allocator.decided()
 }
 
-/// Where a skill would like to lie.
+/// The preferred location of a skill.
 struct Site {
-    /// The directories above it as they stand in a URI, joined by `/`.
+    /// The escaped directories above it, joined by `/`.
     above: String,
     name: String,
 }
 
-/// The names of roots that are themselves skills: their other skills lie in them.
+/// The names of roots that are themselves skills: their other skills are nested in them.
 fn tops(set: &SkillSet) -> HashMap<u32, String> {
     let mut tops = HashMap::new();
     let is_top = |it: &&SkillEntry| it.dialect == Dialect::Folder && !it.file_path.contains('/');
@@ -184,7 +184,7 @@ fn site(skill: &SkillEntry, tops: &HashMap<u32, String>) -> Result<Site, Unpubli
     Ok(Site { above, name })
 }
 
-/// The name that a folder skill declares, if the file is fit to be published.
+/// The name that a folder skill declares. Returns an error if the file cannot be published.
 fn folder_name(skill: &SkillEntry) -> Result<String, Unpublished> {
     if skill.text_start != 0 {
         return Err(Unpublished::ByteOrderMark);
@@ -203,7 +203,7 @@ fn folder_name(skill: &SkillEntry) -> Result<String, Unpublished> {
     Ok(name.to_owned())
 }
 
-/// A directory's page is called like the directory.
+/// The page of a directory is named after the directory.
 fn tree_name(path: &str) -> String {
     let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
     slug(match last {
@@ -212,7 +212,7 @@ fn tree_name(path: &str) -> String {
     })
 }
 
-/// Every directory that some skill lies below.
+/// Every directory that has a skill below it.
 fn directories<'a>(sites: impl Iterator<Item = &'a Site>) -> HashSet<String> {
     let mut directories = HashSet::new();
     for site in sites {

@@ -1,4 +1,4 @@
-//! What is published, asked through the bundle.
+//! The published skills, tested through the bundle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ fn with_files(mut entry: SkillEntry, files: &[&str]) -> SkillEntry {
     entry
 }
 
-/// What becomes of each skill: its URI, or why not.
+/// The decision about each skill: its URI, or why it is not published.
 fn outcomes(set: &SkillSet) -> Vec<Result<String, Unpublished>> {
     let outcome = |it| match it {
         Publication::Published { uri, .. } => Ok(uri),
@@ -50,7 +50,7 @@ fn uris(set: &SkillSet) -> Vec<String> {
         .collect()
 }
 
-/// Asks for everything that the listing names, and walks all directories.
+/// Looks up everything in the listing, and walks all directories.
 fn check(published: &Published<'_>) {
     let mut files = BTreeSet::new();
     for at in published.skills() {

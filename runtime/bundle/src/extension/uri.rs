@@ -1,5 +1,5 @@
-//! The words and addresses of the extension: valid names, URIs of files, and
-//! the way back from a URI to what people read.
+//! Names and URIs of the extension: valid names, URIs of files, and the conversion of a URI back to
+//! readable text.
 
 use std::borrow::Cow;
 
@@ -7,23 +7,23 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::names::ADDRESS;
 
-/// The file that makes a directory a skill, as the extension spells it.
+/// The file that makes a directory a skill, in the spelling of the extension.
 pub(crate) const SKILL_MD: &str = "SKILL.md";
 
-/// The longest name of the Agent Skills specification, in characters.
+/// The maximum length of a name in the Agent Skills specification, in characters.
 pub(crate) const NAME_LEN: usize = 64;
 
-/// The longest URI that Claude Code takes, in bytes.
+/// The maximum length of a URI that Claude Code accepts, in bytes.
 pub(crate) const URI_LEN: usize = 2048;
 
-/// What a segment of a URI may hold unescaped: RFC 3986's `pchar`, without
-/// `$` and `'`, which Claude Code declines in a directory.
+/// The characters that a segment of a URI may contain unescaped: RFC 3986's `pchar`, without `$`
+/// and `'`, which Claude Code rejects in a directory.
 const PLAIN: &[u8] = b"-._~!()*+,;=:@&";
 
-/// What stands for a directory of which nothing can be part of an authority.
+/// Replaces a directory name that has no character valid in an authority.
 const NAMELESS: &str = "skills";
 
-/// Whether a name obeys `^[a-z0-9]+(-[a-z0-9]+)*$` and has at most 64 characters.
+/// Whether a name matches `^[a-z0-9]+(-[a-z0-9]+)*$` and has at most 64 characters.
 pub(crate) fn is_valid_name(name: &str) -> bool {
     let is_word = |word: &str| {
         let letter = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
@@ -32,8 +32,8 @@ pub(crate) fn is_valid_name(name: &str) -> bool {
     name.len() <= NAME_LEN && name.split('-').all(is_word)
 }
 
-/// A valid name made of any text: accents fall off, letters become small, and
-/// what is neither letter nor digit becomes one `-`.
+/// Converts any text to a valid name: accents are removed, letters are lower-cased, and each run of
+/// other characters becomes one `-`.
 pub fn slug(text: &str) -> String {
     let mut name = dashed(text, |_| false);
     name.truncate(NAME_LEN);
@@ -41,15 +41,15 @@ pub fn slug(text: &str) -> String {
     if name.is_empty() { "skill" } else { name }.to_owned()
 }
 
-/// The `number`th name of those that would be the same.
+/// The name with the suffix for the `number`th skill of that name.
 pub(crate) fn numbered(name: &str, number: usize) -> String {
     let suffix = format!("-{number}");
     let kept = &name[..name.len().min(NAME_LEN - suffix.len())];
     format!("{}{suffix}", kept.trim_end_matches('-'))
 }
 
-/// A directory as the first segment, which a URI reads as a host: small
-/// letters, and nothing that needs escaping.
+/// A directory as the first segment, which a URI parser treats as a host: lower case, and no
+/// character that needs escaping.
 pub(crate) fn authority(directory: &str) -> String {
     let name = dashed(directory, |it| matches!(it, '.' | '_' | '~'));
     if name.is_empty() {
@@ -77,7 +77,7 @@ const fn is_accent(letter: char) -> bool {
     matches!(letter, '\u{300}'..='\u{36f}')
 }
 
-/// A segment after the first: every byte that may not stand there is escaped.
+/// A segment after the first, with every disallowed byte escaped.
 pub(crate) fn push_segment(uri: &mut String, segment: &str) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in segment.bytes() {
@@ -96,8 +96,8 @@ pub(crate) fn address(path: &str) -> String {
     format!("{ADDRESS}{path}")
 }
 
-/// The URI of a file of a skill; none where a segment would mean a directory
-/// (`.`, `..`) or nothing, whatever way it is escaped.
+/// The URI of a file of a skill. Returns `None` if a segment is empty or refers to a directory
+/// (`.`, `..`), in any escaped form.
 pub(crate) fn file_uri(directory_uri: &str, path: &str) -> Option<String> {
     let mut uri = directory_uri.to_owned();
     for segment in path.split('/') {
@@ -110,7 +110,7 @@ pub(crate) fn file_uri(directory_uri: &str, path: &str) -> Option<String> {
     Some(uri)
 }
 
-/// The last segment of a URI as people read it.
+/// The last segment of a URI, unescaped for display.
 pub(crate) fn last_name(uri: &str) -> Cow<'_, str> {
     let segment = uri.rsplit('/').next().unwrap_or(uri);
     if !segment.contains('%') {

@@ -1,5 +1,5 @@
-//! The full check of what is published: the text of the listing says of every
-//! file what the index says.
+//! The full check of the published skills: the text of the listing must match the index for every
+//! file.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::container::hex;
 use crate::error::{Error, corrupt};
 
 impl Published<'_> {
-    /// Reads every entry and asks for everything that it names. That contents
-    /// have the digests that the index claims is checked elsewhere.
+    /// Parses every entry and looks up every URI in it. The digests of the contents are checked
+    /// elsewhere.
     pub(crate) fn verify(&self) -> Result<(), Error> {
-        const ENTRY: Error = corrupt("the entry of a published skill is not the skill's");
-        const FILE: Error = corrupt("the entry of a published skill misstates a file");
+        const ENTRY: Error = corrupt("the entry of a published skill does not match the skill");
+        const FILE: Error = corrupt("the entry of a published skill has wrong data for a file");
         for skill in self.skills() {
             let skill = skill?;
             let entry = self.entry(skill.uri)?.ok_or(ENTRY)?;

@@ -1,5 +1,5 @@
-//! Gives skills their places one by one, so that no URI has two contents and
-//! every manifest is complete.
+//! Assigns URIs to skills one by one, so that every URI has one content and every manifest is
+//! complete.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -11,7 +11,7 @@ use crate::content::chain;
 use crate::mime;
 use crate::model::{Dialect, SkillSet};
 
-/// Who lies where, as far as it is decided.
+/// The URIs assigned so far.
 pub(super) struct UriAllocator<'a> {
     set: &'a SkillSet,
     directories: HashSet<String>,
@@ -21,7 +21,7 @@ pub(super) struct UriAllocator<'a> {
 }
 
 impl<'a> UriAllocator<'a> {
-    /// `directories` are those that some skill lies below, as they stand in a URI.
+    /// `directories` contains the escaped directories that have a skill below them.
     pub(super) fn new(set: &'a SkillSet, directories: HashSet<String>) -> Self {
         Self {
             set,
@@ -38,7 +38,7 @@ impl<'a> UriAllocator<'a> {
         self.planned.push(planned);
     }
 
-    /// What was decided, in the order of the set.
+    /// The decisions, in the order of the set.
     pub(super) fn decided(self) -> Vec<Result<Planned, Unpublished>> {
         self.planned
     }
@@ -83,7 +83,7 @@ impl<'a> UriAllocator<'a> {
 
     fn page(&self, id: usize, path: &str, name: &str) -> Result<Planned, Unpublished> {
         let file = generate(self.set, id, name);
-        // The nearest file of a path wins, be it there or only declared.
+        // The nearest file with a path wins, even if it is declared but missing.
         let mut nearest = BTreeMap::new();
         for link in chain(self.set, id).unwrap_or_default() {
             let link = link as usize;
@@ -99,8 +99,7 @@ impl<'a> UriAllocator<'a> {
         })
     }
 
-    /// The files that have bytes, each under a URI of its own, none of which
-    /// is also a directory.
+    /// The files that have bytes, each under a URI of its own that is not also a directory.
     fn manifest<'f>(
         &self,
         path: &str,
@@ -140,8 +139,8 @@ impl<'a> UriAllocator<'a> {
         Ok(by_uri.into_iter().map(file).collect())
     }
 
-    /// The path of a page: numbered where its own is another skill's, or a
-    /// directory with other skills in it.
+    /// The path of a page, with a numeric suffix if its preferred path belongs to another skill or
+    /// to a directory with other skills in it.
     fn free(&self, site: &Site) -> (String, String) {
         let is_free =
             |path: &String| !self.taken.contains_key(path) && !self.directories.contains(path);
@@ -156,7 +155,7 @@ impl<'a> UriAllocator<'a> {
         (path, name)
     }
 
-    /// The nearest skill whose directory this path is or lies in.
+    /// The nearest skill whose directory is this path or an ancestor of it.
     fn around(&self, path: &str) -> Option<usize> {
         let mut path = path;
         while !path.is_empty() {
@@ -168,8 +167,8 @@ impl<'a> UriAllocator<'a> {
         None
     }
 
-    /// A skill around this one, or inside it, that has other files where both
-    /// have some: a manifest must be complete.
+    /// An enclosing or nested skill whose files differ in the directory that both share. Such
+    /// skills conflict, because a manifest must be complete.
     fn disagreeing<'p>(&'p self, id: usize, path: &str, planned: &'p Planned) -> Option<usize> {
         let same = |outer: (usize, &'p Planned), inner: (usize, &'p Planned), at: &str| {
             let directory = address(at) + "/";

@@ -1,5 +1,5 @@
-//! An index whose checksums hold and whose content does not: an answer or an
-//! error, in finite time, and no panic.
+//! An index with valid checksums but invalid content: reads must return a result or an error in
+//! finite time, without a panic.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn section(bytes: &[u8], section: Section) -> Vec<u8> {
     bytes[start..start + usize::try_from(info.len).expect("small")].to_vec()
 }
 
-/// The same bundle with another index, under checksums that hold.
+/// The same bundle with another index and recomputed checksums.
 fn resealed(bytes: &[u8], index: Vec<u8>) -> Vec<u8> {
     let mut sections = Section::ALL.map(|it| section(bytes, it));
     sections[Section::Pages as usize - 1] = page_sums::of(&index);
@@ -37,7 +37,7 @@ fn resealed(bytes: &[u8], index: Vec<u8>) -> Vec<u8> {
     assemble(&[0; 32], &sections)
 }
 
-/// What an index may have become in bad hands: bits flipped, numbers replaced.
+/// Corruptions of an index: bits flipped, numbers replaced.
 fn damaged(index: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![0..40_u32, any::<u32>(), Just(u32::MAX)];
     let changes = vec((any::<Index>(), 0..8_u8, number, any::<bool>()), 1..4);
@@ -54,13 +54,13 @@ fn damaged(index: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Asks everything; whatever is answered is fine.
+/// Calls every query; any result is accepted.
 fn ask(bundle: &Bundle) {
     let Ok(published) = bundle.catalog().and_then(|it| it.published()) else {
         return;
     };
     let _ = published.verify();
-    // Counts may be anything; what they count is looked at from the start.
+    // Counts may have any value; only the first items are read.
     for number in 0..published.len().min(9) {
         let _ = published.page(number, 3, 500);
         let Ok(skill) = published.skill(number) else {

@@ -1,4 +1,4 @@
-//! The listing, its files and its directories, as a server asks for them.
+//! The listing, its files and its directories, as a server requests them.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Which skills are published, and where.
+//! Which skills are published, and under which URIs.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::{bundle, check_set, outcomes, page, uris, with_files};
 use crate::model::{RootEntry, Scope, SkillEntry};
 use crate::sample::{file, set, skill};
 
-/// One change to a folder skill, and why it is left out then.
+/// One change to a folder skill, and the reason why it is then left out.
 #[test]
 fn a_folder_skill_that_is_not_valid_is_left_out() {
     type Change = fn(&mut SkillEntry);
@@ -79,7 +79,7 @@ fn nested_skills_share_their_files() {
         .expect("there");
     assert_eq!(shared.skill().expect("intact").name, "sub");
 
-    // Another text, one file less, or the other way round.
+    // Different text, one file less, or the other way round.
     inner_md.bytes = Some(b"other".as_slice().into());
     outer.files[2] = inner_md;
     let disagreeing = set(vec![outer.clone(), inner.clone()]);
@@ -137,7 +137,7 @@ fn pages_get_valid_names_of_their_own() {
             "skill://ui/react-hooks/SKILL.md",
             "skill://ui/react-hooks-2/SKILL.md",
             "skill://ui/ui-2/SKILL.md",
-            // Others lie in `ui`, and a manifest would have to list them.
+            // `ui` contains other skills, and a manifest would have to list them.
             "skill://ui-2/SKILL.md",
             "skill://skills/x/SKILL.md",
         ]
