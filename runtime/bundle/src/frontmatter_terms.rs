@@ -67,7 +67,9 @@ impl FrontmatterTerms {
                     self.add_phrase(label.trim());
                 }
             } else {
-                lines.iter().for_each(|line| self.add_phrase(line));
+                for line in &lines {
+                    self.add_phrase(line);
+                }
             }
             self.keywords.append(&mut lines);
         }
