@@ -1,31 +1,29 @@
-//! The line under a search hit: a window of text around the first match
-//! (spec 4), or the passage that has most in common with a request. It decides
-//! nothing about which documents match.
+//! Excerpts for search hits: a window of text around the first match (spec 4), or the passage that
+//! best covers the terms of a request. Matching is done elsewhere.
 
 use std::ops::Range;
 
 use crate::text::Tokenizer;
 use crate::text::{lower, lower_char};
 
-/// How many characters the window has at most, from spec 4. The marks of its
-/// two cuts come on top.
+/// The maximum length of the window in characters, from spec 4, without the `…` at its two ends.
 const LENGTH: usize = 160;
 
-/// How much of the window lies before the match, if enough follows it: so much
-/// shows what is being said, and the match is still seen at a glance.
+/// The part of the window before the match, if enough text follows. It is enough to show the
+/// context, and short enough to see the match at a glance.
 const BEFORE: usize = 60;
 
-/// A longer match is cut, or a pasted block would be the whole excerpt.
+/// Longer matches are cut; otherwise a match of a pasted block would fill the whole excerpt.
 const MATCH_MAX: usize = 120;
 
-/// Where the text was cut.
+/// Marks a cut.
 const CUT: char = '…';
 
-/// The text around the earliest match of any of the words, or its beginning
-/// where none occurs in it (the match was in a name or description then).
+/// The text around the earliest match of any of the words, or the beginning of the text if none of
+/// them occurs in it (the match is then in a name or description).
 ///
-/// Words are what [`crate::text_index::query_words`] gives. Runs of white space
-/// become one blank; a cut falls between words where it can, and shows as `…`.
+/// `words` comes from [`crate::text_index::query_words`]. Runs of white space become one space.
+/// Cuts are between words if possible, and shown as `…`.
 pub fn excerpt(text: &str, words: &[&str]) -> String {
     let text = text.trim();
     let found = first_match(text, words).unwrap_or_default();
@@ -34,11 +32,11 @@ pub fn excerpt(text: &str, words: &[&str]) -> String {
     surrounded(text, found, shown, is_whole)
 }
 
-/// The passage of the text that holds the most of these terms by their weights,
-/// each counted once; of equal ones the first. Nothing where it holds none.
+/// The passage with the greatest total weight of terms, each term counted once; of equal passages
+/// the first. Returns `None` if the text contains none of the terms.
 ///
-/// Terms are what [`Tokenizer`] gives. The passage is as long as an excerpt, and
-/// what the terms leave of it shows what stands around them.
+/// `terms` comes from [`Tokenizer`]. The passage is as long as an excerpt; the room that the terms
+/// leave is filled with the text around them.
 pub fn passage(text: &str, terms: &[(String, u32)]) -> Option<String> {
     let text = text.trim();
     let found = heaviest(&places(text, terms), terms)?;
@@ -46,7 +44,7 @@ pub fn passage(text: &str, terms: &[(String, u32)]) -> Option<String> {
     Some(surrounded(text, found, shown, true))
 }
 
-/// What is shown of a match, with the text around it in the room that is left.
+/// The match as it is shown, with surrounding text in the remaining room.
 fn surrounded(text: &str, found: Range<usize>, shown: Vec<char>, is_whole: bool) -> String {
     let (before, after) = (&text[..found.start], &text[found.end..]);
     let room = LENGTH.saturating_sub(shown.len());
@@ -55,7 +53,7 @@ fn surrounded(text: &str, found: Range<usize>, shown: Vec<char>, is_whole: bool)
         after.chars(),
         if is_whole { room - head.kept.len() } else { 0 },
     );
-    // What the tail leaves goes to the head.
+    // The head gets the room that the tail leaves.
     let head = Window::new(before.chars().rev(), room - tail.kept.len());
 
     let cut = |is_cut: bool| is_cut.then_some(CUT);
@@ -66,22 +64,22 @@ fn surrounded(text: &str, found: Range<usize>, shown: Vec<char>, is_whole: bool)
     head.chain(shown).chain(tail).collect()
 }
 
-/// Where a term stands in a text.
+/// An occurrence of a term in a text.
 struct Place {
-    /// Which of the terms.
+    /// The index of the term.
     term: usize,
     bytes: Range<usize>,
-    /// The same in characters, blanks collapsed.
+    /// The same range in characters, with white space collapsed.
     columns: Range<usize>,
 }
 
-/// Where the terms stand, in order.
+/// The occurrences of the terms, in order.
 fn places(text: &str, terms: &[(String, u32)]) -> Vec<Place> {
     let (mut places, mut counted, mut column) = (Vec::new(), 0, 0);
     Tokenizer::default().positions(text, |found, bytes| {
         if let Some(term) = terms.iter().position(|(term, _)| term == found) {
-            // A word begins where no run of blanks goes on, so that the parts
-            // add up to the whole.
+            // Words do not begin inside a run of white space, so the lengths of the parts add up to
+            // the length of the whole.
             column += collapsed(text[counted..bytes.start].chars()).count();
             counted = bytes.start;
             let end = column + text[bytes.clone()].chars().count();
@@ -95,7 +93,8 @@ fn places(text: &str, terms: &[(String, u32)]) -> Vec<Place> {
     places
 }
 
-/// The shortest part no longer than an excerpt that weighs most.
+/// The part of greatest weight that is no longer than an excerpt, without repeated terms at its
+/// start (a sliding window over the occurrences).
 fn heaviest(places: &[Place], terms: &[(String, u32)]) -> Option<Range<usize>> {
     let mut part = Part::new(terms);
     let (mut first, mut best) = (0, None);
@@ -112,12 +111,12 @@ fn heaviest(places: &[Place], terms: &[(String, u32)]) -> Option<Range<usize>> {
     best.map(|(_, bytes)| bytes)
 }
 
-/// Part of a text, by the terms that stand in it.
+/// A part of a text, represented by the terms that occur in it.
 struct Part<'t> {
     terms: &'t [(String, u32)],
-    /// How often each stands there.
+    /// The number of occurrences of each term.
     counts: Vec<usize>,
-    /// What they weigh, each counted once.
+    /// The total weight of the terms, each counted once.
     weight: u32,
 }
 
@@ -144,14 +143,14 @@ impl<'t> Part<'t> {
         }
     }
 
-    /// Whether the part from `first` to `last` is too long, or says what stands
-    /// first once more.
+    /// Whether the part from `first` to `last` is too long, or contains the term of `first` again
+    /// later.
     fn is_better_without(&self, first: &Place, last: &Place) -> bool {
         last.columns.end - first.columns.start > LENGTH || self.counts[first.term] > 1
     }
 }
 
-/// Where in the text the earliest match lies, the longest of those.
+/// The range of the earliest match in the text; of several at the same start, the longest.
 fn first_match(text: &str, words: &[&str]) -> Option<Range<usize>> {
     let lowered = lower(text);
     let (start, longest) = words
@@ -162,8 +161,8 @@ fn first_match(text: &str, words: &[&str]) -> Option<Range<usize>> {
     Some(unlowered(text, start..start + longest))
 }
 
-/// The characters of the text whose lower case overlaps a range of the lower
-/// case of the text. The two differ in length where a character's do.
+/// Maps a range of the lower-cased text to the characters of the text that it overlaps. Offsets
+/// differ, because some characters change their length in lower case.
 fn unlowered(text: &str, range: Range<usize>) -> Range<usize> {
     let mut lowered_end = 0;
     let mut start = None;
@@ -186,8 +185,8 @@ struct Window {
 }
 
 impl Window {
-    /// At most so many of the characters, blanks collapsed. Ends between words
-    /// if that takes at most half of them away.
+    /// At most `most` of the characters, with white space collapsed. Ends between words if that
+    /// drops at most half of them.
     fn new(chars: impl Iterator<Item = char>, most: usize) -> Self {
         let mut kept: Vec<char> = collapsed(chars).take(most + 1).collect();
         let is_cut = kept.len() > most;
@@ -202,7 +201,7 @@ impl Window {
     }
 }
 
-/// The characters, each run of white space as one blank.
+/// The characters, with each run of white space as one space.
 fn collapsed(chars: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     let mut after_blank = false;
     chars.filter_map(move |c| {
@@ -236,13 +235,13 @@ mod tests {
         ),
         ("# Fill\n\nnothing here", "pdf", "# Fill nothing here"),
         ("# Fill\n\nnothing here", "", "# Fill nothing here"),
-        // Of several words the earliest match leads, whatever their order.
+        // The earliest match of several words counts, in whatever order they are given.
         (
             "~ ready ~ bd ~",
             "bd ready",
             "…123456789 123456789 123456789 123456789 123456789 123456789 ready 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789…",
         ),
-        // Near the beginning and near the end, the other side gets the room.
+        // Near the beginning and the end of the text, the other side gets the room.
         (
             "pdf ~ ~",
             "pdf",
@@ -311,8 +310,8 @@ mod tests {
             &[("pdf", 9)],
             Some("# Fill 1. open `Form.PDF`"),
         ),
-        // Two terms side by side weigh more than the first of them alone, and
-        // one that tells much more than both.
+        // Two adjacent terms weigh more than the first one alone, and a single term of great weight
+        // more than both.
         (
             "form ~ merging the forms ~ pdf",
             &[("form", 5), ("merg", 5), ("pdf", 4)],
@@ -327,7 +326,7 @@ mod tests {
                 "…123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 pdf",
             ),
         ),
-        // A term that is said twice counts once.
+        // A repeated term counts once.
         (
             "pdf ~ form form form",
             &[("form", 5), ("pdf", 6)],
@@ -375,7 +374,7 @@ mod tests {
             let tidy: Vec<char> = collapsed(text.trim().chars()).collect();
             for from in 0..tidy.len() {
                 let part: String = tidy[from..].iter().take(LENGTH).collect();
-                // A part of a longer word is another term.
+                // Part of a longer word would be a different term.
                 let starts = from == 0 || tidy[from - 1] == ' ';
                 let ends = from + LENGTH >= tidy.len() || tidy[from + LENGTH] == ' ';
                 if starts && ends {

@@ -1,13 +1,13 @@
-//! Which documents match a request by their declared keywords (spec 3 §5.2). The result is what
-//! comparing every token with every keyword would give, without doing so.
+//! Finds the documents whose declared keywords match a request (spec 3 §5.2). The result is the
+//! same as comparing every token with every keyword.
 //!
 //! The rule: a token and a keyword of at least three characters each match if one contains the
 //! other; if either is shorter, they must be equal. (The specification's text says "both shorter",
 //! its table "either". With "both", `go` would match `golang`, which the table forbids.)
 //!
-//! Unlike the text index, which scans its dictionary for each word, this one has a suffix array
-//! (Manber and Myers, 1990): requests are long, and a scan per token would let one of a few
-//! megabytes take seconds.
+//! The text index scans its dictionary for each word. This index has a suffix array instead (Manber
+//! and Myers, 1990), because requests are long: with one scan per token, a request of a few
+//! megabytes would take seconds.
 
 use std::ops::Range;
 
@@ -25,15 +25,15 @@ mod tests;
 pub use build::build;
 pub use decision::{Decision, decide, passes, score};
 
-/// Below this many characters a word is short: it matches by equality alone.
+/// Words with fewer characters are short: they match only if they are equal.
 const SHORT: usize = 3;
 
-/// Longer keywords, in bytes, stay out of the suffix array and are compared
-/// one by one. Real ones have under 100; a megabyte-long one would otherwise
-/// cost minutes when compiling, and every comparison would walk it.
+/// Keywords of more bytes than this are not in the suffix array and are compared one by one. Real
+/// keywords have under 100 bytes; indexing one of a megabyte would take minutes, because every
+/// comparison of its suffixes would read it.
 const INDEXED_MAX: usize = 1024;
 
-/// How many columns a keyword index has.
+/// The number of columns of a keyword index.
 pub const COLUMNS: usize = 9;
 
 const DAMAGED: Error = Error::Corrupt("the keyword index contradicts itself");
@@ -50,38 +50,38 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 pub struct KeywordIndex<'a> {
     declarations: Declarations<'a>,
-    /// Ends in `text`.
+    /// End offsets in `text`, per keyword.
     text_ends: Numbers<'a>,
     /// Per indexed keyword: its parent, or [`NONE`].
     parents: Numbers<'a>,
-    /// Ends in the indexed keywords.
+    /// End positions in the indexed keywords, per group.
     group_ends: Numbers<'a>,
-    /// Open addressing over the groups' heads; a power of two of them.
+    /// Open-addressing hash table of groups by their heads; its size is a power of two.
     slots: Numbers<'a>,
-    /// Pairs of keyword and byte offset in it, in byte order of the suffixes.
+    /// Suffix array: pairs of keyword and byte offset in it, in byte order of the suffixes.
     suffixes: Numbers<'a>,
     text: &'a [u8],
 }
 
-/// Which skills declare which keywords.
+/// The skills that declare each keyword.
 #[derive(Debug, Clone, Copy)]
 struct Declarations<'a> {
-    /// Per skill: how many keywords it declares, repeated ones included.
+    /// Per skill: the number of keywords it declares, including duplicates.
     totals: Numbers<'a>,
-    /// Ends in `postings`, in pairs, per keyword.
+    /// End positions in `postings`, counted in pairs, per keyword.
     posting_ends: Numbers<'a>,
-    /// Pairs of skill and position in its list, ascending per keyword.
+    /// Pairs of skill and position in the skill's list, ascending for each keyword.
     postings: Numbers<'a>,
 }
 
 /// A skill with at least one matched keyword.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeywordMatch {
-    /// The skill's index in what was built.
+    /// The skill's index in the list that the index was built from.
     pub skill: u32,
     /// The matched keywords' positions in the skill's declared list, ascending.
     pub matched: Vec<u32>,
-    /// How many keywords the skill declares.
+    /// The number of keywords that the skill declares.
     pub total: u32,
 }
 
@@ -118,12 +118,11 @@ impl<'a> KeywordIndex<'a> {
         if fits { Ok(opened) } else { Err(DAMAGED) }
     }
 
-    /// The skills that any of the tokens matches, by skill. Tokens are what
-    /// [`crate::text::tokenize`] gives; repeated ones change nothing.
+    /// The skills with a keyword that matches one of the tokens, in ascending order. `tokens` comes
+    /// from [`crate::text::tokenize`]; duplicates change nothing.
     ///
-    /// Work grows with the length of the tokens and with the matches, not with
-    /// their product, so a request needs no limit of its own: a megabyte of
-    /// text costs a fraction of a second.
+    /// Time grows with the length of the tokens plus the number of matches, not with their product,
+    /// so requests need no length limit: a megabyte of text takes a fraction of a second.
     pub fn query(&self, tokens: &[String]) -> Result<Vec<KeywordMatch>, Error> {
         self.find(tokens).ok_or(DAMAGED)
     }
@@ -142,14 +141,14 @@ impl<'a> KeywordIndex<'a> {
         self.declarations.collect(&found.keywords)
     }
 
-    /// The short keyword that equals the token.
+    /// Adds the keyword that equals a short token.
     fn equal(&self, token: &str, found: &mut Found) -> Option<()> {
         self.group(token)?
             .try_for_each(|keyword| found.add(keyword))
     }
 
-    /// Keywords that the token contains: from each of its characters on, the
-    /// group that begins there, and in it the chain of keywords that do.
+    /// Adds the keywords that the token contains: for each start in the token, finds the group of
+    /// keywords with that head, and in it the chain of keywords that are prefixes of the rest.
     fn inside(&self, token: &str, found: &mut Found) -> Option<()> {
         for (start, _) in token.char_indices() {
             let rest = &token[start..];
@@ -158,8 +157,8 @@ impl<'a> KeywordIndex<'a> {
             }
             let group = self.group(head(rest))?;
             let rest = rest.as_bytes();
-            // What `rest` begins with sorts before it, and so before or at the
-            // last keyword that does; which therefore begins with it too.
+            // Every prefix of `rest` sorts before `rest`. The last keyword that sorts at or before
+            // `rest` therefore begins with every keyword that is a prefix of `rest`.
             let after = partition_point(group.clone(), |k| Some(self.keyword(k)? <= rest))?;
             if after > group.start {
                 self.add_beginnings(after - 1, rest, found)?;
@@ -168,7 +167,7 @@ impl<'a> KeywordIndex<'a> {
         Some(())
     }
 
-    /// The keyword and its parents, as far as `rest` begins with them.
+    /// Adds those of the keyword and its ancestors that are prefixes of `rest`.
     fn add_beginnings(&self, keyword: usize, rest: &[u8], found: &mut Found) -> Option<()> {
         let common = self
             .keyword(keyword)?
@@ -185,12 +184,12 @@ impl<'a> KeywordIndex<'a> {
             if parent == NONE {
                 return Some(());
             }
-            // Parents sort first; a table that says otherwise could loop.
+            // Parents sort before their children. A damaged table could loop, so check that.
             next = Some(parent as usize).filter(|parent| *parent < next)?;
         }
     }
 
-    /// Indexed keywords that contain the token: one run of suffixes.
+    /// Adds the indexed keywords that contain the token: one range of the suffix array.
     fn around(&self, token: &str, found: &mut Found) -> Option<()> {
         let token = token.as_bytes();
         if token.len() > INDEXED_MAX {
@@ -202,7 +201,7 @@ impl<'a> KeywordIndex<'a> {
         (first..end).try_for_each(|s| found.add(self.suffix(s)?.0))
     }
 
-    /// The few keywords that are not indexed, one by one.
+    /// Compares the token with the few keywords that are not indexed, one by one.
     fn compare_long(&self, token: &str, found: &mut Found) -> Option<()> {
         let token = token.as_bytes();
         for long in self.parents.len()..self.len() {
@@ -219,7 +218,7 @@ impl<'a> KeywordIndex<'a> {
         Some(())
     }
 
-    /// The keywords with this head: an empty range where there are none.
+    /// The keywords with this head; an empty range if there are none.
     fn group(&self, head: &str) -> Option<Range<usize>> {
         let mask = self.slots.len() - 1;
         let start = slot(head.as_bytes(), mask);
@@ -239,7 +238,7 @@ impl<'a> KeywordIndex<'a> {
         Some(0..0)
     }
 
-    /// A suffix: its keyword, and its bytes.
+    /// A suffix: its keyword and its bytes.
     fn suffix(&self, index: usize) -> Option<(usize, &'a [u8])> {
         let (keyword, offset) = self.suffixes.pair(index)?;
         let (keyword, offset) = (keyword as usize, offset as usize);
@@ -256,19 +255,20 @@ impl<'a> KeywordIndex<'a> {
 }
 
 impl Declarations<'_> {
-    /// Keywords to skills.
+    /// Turns matched keywords into matched skills.
     fn collect(&self, keywords: &[usize]) -> Option<Vec<KeywordMatch>> {
         let mut pairs = Vec::new();
         for &keyword in keywords {
             for posting in self.posting_ends.range(keyword)? {
                 pairs.push(self.postings.pair(posting)?);
             }
-            // Each belongs to one keyword; a table that says otherwise could grow without end.
+            // Each posting belongs to one keyword. A damaged table could grow the list without
+            // limit.
             if pairs.len() > self.postings.len() / 2 {
                 return None;
             }
         }
-        // Stable, since that merges the keywords' own ascending runs.
+        // A stable sort is fast here, because it merges the ascending runs of the keywords.
         pairs.sort_by_key(|&(skill, position)| u64::from(skill) << 32 | u64::from(position));
         pairs
             .chunk_by(|a, b| a.0 == b.0)
@@ -290,7 +290,7 @@ impl Declarations<'_> {
     }
 }
 
-/// The keywords found so far, each once.
+/// The set of keywords found so far, in the order found.
 struct Found {
     keywords: Vec<usize>,
     bits: Vec<u64>,
@@ -315,19 +315,19 @@ impl Found {
     }
 }
 
-/// Whether the word matches by equality alone.
+/// Whether the word is short, so that it matches only if equal.
 fn is_short(word: &str) -> bool {
     word.chars().nth(SHORT - 1).is_none()
 }
 
-/// What a word's group is found by: its first characters.
+/// The key of a word's group: its first [`SHORT`] characters.
 fn head(word: &str) -> &str {
     word.char_indices()
         .nth(SHORT)
         .map_or(word, |(end, _)| &word[..end])
 }
 
-/// Where the search for a head or term begins.
+/// The first slot to probe for a head.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the mask keeps the low bits, which is all that is asked"

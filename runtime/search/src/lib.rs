@@ -1,13 +1,12 @@
-//! Search over short texts that are known in advance: tokens, an index of
-//! words, declared keywords, a ranker, and excerpts.
+//! Search over short texts that are known at build time: tokens, a text index, declared keywords, a
+//! ranker, and excerpts.
 //!
-//! It knows documents by number, and tables as columns of bytes. What a
-//! document is and where columns are stored is the caller's business. Each
-//! index is built by a `build` function and queried through its type:
+//! Documents are numbers and tables are columns of bytes. The caller decides what a document is and
+//! where the columns are stored. Each index has a `build` function and a type that answers queries:
 //!
-//! - [`keywords`]: which documents declare a keyword that a request holds (spec 3 §5).
-//! - [`text_index`]: which documents hold every word of a query (spec 4).
-//! - [`ranker`]: which documents a request in plain words means (`bm25f/1`).
+//! - [`keywords`]: the documents that declare a keyword contained in a request (spec 3 §5).
+//! - [`text_index`]: the documents that contain every word of a query (spec 4).
+//! - [`ranker`]: the documents that best match a request in plain words (`bm25f/1`).
 
 mod error;
 mod suggest;

@@ -1,33 +1,33 @@
-//! `bm25f/1`: which skills a request in plain words means, from tables made
-//! when compiling. A lexical ranker after Robertson and Zaragoza's BM25F ("The
-//! Probabilistic Relevance Framework", 2009), with what short documents about
-//! tools need beside it: rarity against a background of public skills, the
-//! name's share, and neighbouring words.
+//! `bm25f/1`: ranks skills for a request in plain words, from tables built when compiling. A
+//! lexical ranker based on Robertson and Zaragoza's BM25F ("The Probabilistic Relevance
+//! Framework", 2009), with three additions for short documents about tools: rarity in a background
+//! corpus of public skills, the share of the name, and neighbouring words.
 //!
 //! ```text
-//! terms    see crate::text::Tokenizer; those of the request each once
+//! terms    see crate::text::Tokenizer; each term of the request once
 //! tf~(t,d) = Σ_f weight_f · tf_f / (1 − length_f + length_f · len_f / avglen_f)
-//! df~(t)   = skills that hold t outside the body + BODY_SHARE · the others that hold it
+//! df~(t)   = skills with t outside the body + BODY_SHARE · skills with t in the body only
 //! I(t)     = ln(1 + (N − df~ + κ(1−p) + ½) / (df~ + κ·p + ½)), p: share in the background
-//! W(t,d)   = I(t) · tf~ · (k₁+1) / (k₁ + tf~)               stored as 1 to 255, as are neighbours
+//! W(t,d)   = I(t) · tf~ · (k₁+1) / (k₁ + tf~)               stored as 1 to 255; pairs too
 //! U(q,d)   = Σ_t W(t,d)
-//! P(q,d)   = PAIR · Σ over neighbours in q that are neighbours in d: ln(1 + (N − df₂ + ½)/(df₂ + ½))
+//! P(q,d)   = PAIR · Σ over neighbours in q that are neighbours in d:
+//!            ln(1 + (N − df₂ + ½) / (df₂ + ½))
 //! S(q,d)   = (U + P) · (1 + NAME_SHARE · share of the name's information in q)
-//!            + the greatest S there is, if q names d outright
+//!            + the greatest S of all documents, if q names d explicitly
 //! B(t)     = −ln p
-//! M(q,d)   = Σ_t W(t,d) over the terms that d holds outside the body
+//! M(q,d)   = Σ_t W(t,d) over the terms that occur in d outside the body
 //! E(q)     = Σ_t I(t) · e^−I(t)                             the score expected by chance
 //! near(q)  = Σ over neighbours in q, with or without a clause break between them, that occur at
-//!            most two terms apart in some skill, in either order: the lesser B of the two
+//!            most two terms apart in some skill, in either order: the smaller B of the two
 //! conf(q)  = (SCORE_SHARE · (S₁ + M₁) + near − CHANCE · E) / √max(Σ_t I(t), LEAST_INFORMATION)
-//!            and 0 at least
+//!            at least 0
 //! ```
-//! Scores are sums of integers, so they have the same bits on every machine.
-//! Equal scores are ordered by path. What follows from a confidence and a lead
-//! is the caller's decision; every number is in `parameters.rs`.
+//! Scores are sums of integers, so they are identical on every machine. Equal scores are ordered by
+//! path. The caller decides what to do with a confidence and a lead. Every parameter is in
+//! `parameters.rs`.
 //!
-//! A request is answered term at a time: posting lists are added up in one
-//! accumulator per document, and a heap keeps the best.
+//! Requests are evaluated term at a time: posting lists are added up in one accumulator per
+//! document, and a heap keeps the top k.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -57,49 +57,49 @@ use dictionary::Dictionary;
 use parameters::{BACKGROUND_SKILLS, Field};
 use postings::{Impacts, Postings, read_sized};
 
-/// How many columns a rank table has.
+/// The number of columns of a rank table.
 pub const COLUMNS: usize = 9;
 
 const WHAT: &str = "the rank table contradicts itself";
 const DAMAGED: Error = Error::Corrupt(WHAT);
 
-/// More documents than this would not fit the lengths of lists.
+/// The maximum number of documents. More would not fit the lengths of lists.
 const MAX_DOCUMENTS: usize = 1 << 24;
 
-/// In an order: the document is of the tree dialect.
+/// Flag in an entry of `orders`: the document is of the tree dialect.
 const TREE: u32 = 1 << 31;
 
-/// What the shares of a whole name add up to, but for rounding.
+/// The sum of the shares of a whole name, apart from rounding.
 const SHARES: u32 = 255;
 
-/// Stored weights are in fractions of a natural unit, this many to one.
+/// Fixed point: stored weights are in units of 1/1024.
 const FRACTION: f64 = 1024.0;
 
 /// The postings of all documents, in the columns that [`build()`] made.
 #[derive(Debug, Clone, Copy)]
 pub struct RankTable<'a> {
-    /// The weight that an impact of 255 stands for, in [`FRACTION`]s.
+    /// The weight of an impact of 255, in units of 1/[`FRACTION`].
     greatest: u32,
-    /// Per document: place by path, and [`TREE`].
+    /// Per document: its position in path order, and the flag [`TREE`].
     orders: Numbers<'a>,
-    /// By hash; an entry is a [`Term`]. A term's number is its place here.
+    /// Terms by hash; an entry is a [`Term`]. The number of a term is its position here.
     terms: Dictionary<'a>,
-    /// By [`pair_key`]; an entry is the postings of neighbours.
+    /// Neighbouring terms by [`pair_key`]; an entry is their postings.
     pairs: Dictionary<'a>,
-    /// The filter of terms that co-occur.
+    /// The Bloom filter of terms that co-occur.
     cooccurrence: &'a [cooccurrence::WordBytes],
 }
 
-/// A term as it lies in a table.
+/// A term, decoded from a table.
 struct Term<'a> {
-    /// What a request tells by it, in [`FRACTION`]s.
+    /// The information of the term, in units of 1/[`FRACTION`].
     information: u32,
-    /// How rare it is in the background, see [`rarity`], in the same.
+    /// Its rarity in the background corpus, see [`rarity`], in the same units.
     rarity: u32,
     impacts: Impacts<'a>,
-    /// The documents whose names hold it, and its shares of them.
+    /// The documents whose names contain it, with its shares of those names.
     names: Postings<'a>,
-    /// The documents that hold it outside the body, and in which fields.
+    /// The documents that contain it outside the body, with masks of the fields.
     fields: Postings<'a>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Term<'a> {
         })
     }
 
-    /// Its impact in a document and the fields that hold it; zeros if none does.
+    /// Its impact in a document and the mask of fields that contain it; zeros if none does.
     fn posting(&self, document: u32) -> (u8, u8) {
         match (self.impacts.get(document), self.fields.get(document)) {
             (0, _) => (0, 0),
@@ -128,8 +128,8 @@ impl<'a> Term<'a> {
 impl<'a> RankTable<'a> {
     /// Opens the columns that [`build()`] made. Their contents are checked when used.
     ///
-    /// The caller says how many documents there are, so that a made-up table
-    /// cannot ask for more memory than the skills would need.
+    /// The caller passes the number of documents, so that a forged table cannot request more memory
+    /// than the skills need.
     pub fn open(columns: [&'a [u8]; COLUMNS], documents: u32) -> Result<Self, Error> {
         let [
             greatest,
@@ -155,7 +155,7 @@ impl<'a> RankTable<'a> {
         }
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     fn len(&self) -> usize {
         self.orders.len()
     }
@@ -166,24 +166,23 @@ impl<'a> RankTable<'a> {
         order.is_some_and(|order| order & TREE != 0)
     }
 
-    /// How many documents are of the tree dialect.
+    /// The number of documents of the tree dialect.
     pub fn trees(&self) -> usize {
         let orders = (0..self.len()).filter_map(|document| self.orders.get(document));
         orders.filter(|order| order & TREE != 0).count()
     }
 
-    /// A score in natural units.
+    /// Converts a score to natural units.
     pub fn weight(&self, score: u32) -> f64 {
         f64::from(score) * f64::from(self.greatest) / (255.0 * FRACTION)
     }
 
-    /// The term of a number.
+    /// The term with this number.
     fn term(&self, number: u32) -> Option<Term<'a>> {
         Term::read(self.terms.entry(number)?, self.len())
     }
 
-    /// The documents in which two terms are neighbours, and what each of them is
-    /// given for it.
+    /// The documents in which two terms are neighbours, with the impact of the pair.
     fn pair(&self, terms: (u32, u32)) -> Option<Impacts<'a>> {
         let entry = match self.pairs.find(pair_key(terms)) {
             Some(place) => self.pairs.entry(place)?,
@@ -193,7 +192,8 @@ impl<'a> RankTable<'a> {
     }
 }
 
-/// How much a request tells by a term that `holding` of `skills` hold.
+/// The information of a term that `holding` of `skills` skills contain: its smoothed inverse
+/// document frequency.
 fn information(term: &str, holding: f64, skills: usize) -> f64 {
     let p = share(term);
     let kappa = BACKGROUND_SKILLS;
@@ -201,23 +201,23 @@ fn information(term: &str, holding: f64, skills: usize) -> f64 {
     libm::log(1.0 + without / (holding + kappa * p + 0.5))
 }
 
-/// How rare a term is among public skills.
+/// How rare a term is in public skills.
 fn rarity(term: &str) -> f64 {
     -libm::log(share(term))
 }
 
-/// A term's identity. Two terms of one hash would be one to requests; among a
-/// million terms that happens in one of some thirty million bundles.
+/// The hash that identifies a term. Requests cannot tell two terms of equal hash apart; with a
+/// million terms, that happens in one of about thirty million bundles.
 fn hash(term: &str) -> u64 {
     xxh3_64(term.as_bytes())
 }
 
-/// The key of two neighbours, by their numbers.
+/// The key of two neighbouring terms, by their numbers.
 fn pair_key((first, second): (u32, u32)) -> u64 {
     u64::from(first) << 32 | u64::from(second)
 }
 
-/// A positive number in [`FRACTION`]s.
+/// Converts a positive number to units of 1/[`FRACTION`].
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -2,12 +2,13 @@
 
 use strsim::osa_distance;
 
-/// Longer words are no typing mistakes, and comparing them costs time.
+/// Longer words are unlikely to be typing mistakes, and comparing them is slow.
 const MAX_LETTERS: usize = 40;
 
-/// The number of typing mistakes that make `typed` of `known`: insertions, deletions,
-/// replacements and swaps of neighbours (optimal string alignment). Case is ignored, and `_`
-/// equals `-`. `None` if more than a third of the letters of `known` differ.
+/// The number of typing mistakes that turn `known` into `typed`: insertions, deletions,
+/// replacements and swaps of neighbouring letters (optimal string alignment distance). Case is
+/// ignored, and `_` equals `-`. Returns `None` if more than a third of the letters of `known`
+/// differ.
 pub fn typos(typed: &str, known: &str) -> Option<usize> {
     let length = typed.chars().count();
     // A cheap lower bound of the distance rules out most words.
@@ -16,7 +17,7 @@ pub fn typos(typed: &str, known: &str) -> Option<usize> {
     (distance * 3 <= known.len()).then_some(distance)
 }
 
-/// The known word with the fewest [`typos`], the first one of several.
+/// The known word with the fewest [`typos`]; of equally close words the first.
 pub fn suggest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -25,7 +26,7 @@ pub fn suggest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, word)| word)
 }
 
-/// A word without what does not count as a typing mistake.
+/// The form in which words are compared: lower case, with `-` for `_`.
 fn plain(word: &str) -> String {
     word.to_lowercase().replace('_', "-")
 }

@@ -1,12 +1,12 @@
-//! Columns: tables of numbers and text as byte strings, which is how they are
-//! stored. Numbers are little-endian `u32`s. A reader trusts nothing: each read
-//! is checked, because a column may come from a damaged file.
+//! Columns: tables of numbers and text as byte strings, in the form in which they are stored.
+//! Numbers are little-endian `u32`s. Every read is checked, because a column may come from a
+//! damaged file.
 
 use std::ops::Range;
 
 use crate::error::Error;
 
-/// Numbers in a column.
+/// A column of numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numbers<'a>(&'a [[u8; 4]]);
 
@@ -21,19 +21,19 @@ impl<'a> Numbers<'a> {
         self.0.get(index).copied().map(u32::from_le_bytes)
     }
 
-    /// How many there are.
+    /// The number of entries.
     pub(crate) fn len(self) -> usize {
         self.0.len()
     }
 
-    /// The two numbers of an array of pairs.
+    /// The pair at `index`, if the column is an array of pairs.
     pub(crate) fn pair(self, index: usize) -> Option<(u32, u32)> {
         let first = index.checked_mul(2)?;
         Some((self.get(first)?, self.get(first.checked_add(1)?)?))
     }
 
-    /// The range between two neighbours of a column made by [`ends`]; `None`
-    /// if it would run backwards.
+    /// The range between entry `index` and the next one, in a column made by [`ends`]. Returns
+    /// `None` if the start is after the end.
     pub(crate) fn range(self, index: usize) -> Option<Range<usize>> {
         let start = self.get(index)? as usize;
         let end = self.get(index.checked_add(1)?)? as usize;
@@ -52,13 +52,13 @@ pub(crate) fn arrays<'a, const N: usize>(
     }
 }
 
-/// A column of numbers.
+/// Encodes numbers as a column.
 pub(crate) fn numbers(numbers: impl IntoIterator<Item = u32>) -> Vec<u8> {
     numbers.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// A column that says where each of the lengths ends, beginning with 0: one
-/// more number than lengths.
+/// Encodes lengths as a column of end offsets. It begins with 0, so it has one more number than
+/// there are lengths.
 pub(crate) fn ends(lengths: impl IntoIterator<Item = usize>) -> Result<Vec<u8>, Error> {
     let mut end = 0_usize;
     let mut column = vec![0; 4];
@@ -69,7 +69,7 @@ pub(crate) fn ends(lengths: impl IntoIterator<Item = usize>) -> Result<Vec<u8>, 
     Ok(column)
 }
 
-/// A number of entries or bytes as a column stores it.
+/// Converts a number of entries or bytes to the type that a column stores.
 pub(crate) fn fit(number: usize) -> Result<u32, Error> {
     u32::try_from(number).map_err(|_| {
         Error::TooLarge(format!(
@@ -78,8 +78,8 @@ pub(crate) fn fit(number: usize) -> Result<u32, Error> {
     })
 }
 
-/// Takes a number in variable-byte code off the bytes: seven bits a byte, the
-/// lowest first; the high bit says that more follow. `None` if it was cut.
+/// Reads a number in variable-byte code (LEB128) and advances `bytes`: seven bits per byte, lowest
+/// first; the high bit marks a continuation. Returns `None` if the bytes end early.
 pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u32> {
     let (mut number, mut shift) = (0, 0);
     loop {
@@ -93,17 +93,17 @@ pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u32> {
     }
 }
 
-/// Appends a number in variable-byte code.
+/// Appends a number in variable-byte code (LEB128).
 pub(crate) fn write_varint(mut number: u32, out: &mut Vec<u8>) {
     while number >= 0x80 {
-        // Truncation keeps the low seven bits and sets "more follow".
+        // Truncation keeps the low seven bits; 0x80 marks a continuation.
         out.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
     }
     out.push(number.to_le_bytes()[0]);
 }
 
-/// The first index of the range for which `is_before` is false, if it is true
+/// The partition point of the range: the first index for which `is_before` is false, if it is true
 /// for all indices before that. Otherwise some index of the range or its end.
 pub(crate) fn partition_point(
     range: Range<usize>,
@@ -132,8 +132,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// What columns may have become on a bad disk or in bad hands: bits
-    /// flipped, a number replaced, one column cut or made up.
+    /// Columns after random damage: flipped bits, a replaced number, or one column truncated or
+    /// replaced by random bytes.
     pub(crate) fn damaged<const N: usize>(
         columns: [Vec<u8>; N],
     ) -> impl Strategy<Value = [Vec<u8>; N]> {

@@ -1,11 +1,11 @@
-//! Text analysis, used when indexing and when querying, so that both agree:
-//! lower case, tokens, stop words, stems.
+//! Text analysis: lower case, tokens, stop words, stems. Indexing and querying use the same
+//! functions, so that both agree.
 //!
-//! - [`lower`] and [`fold`]: the one lower case, for names, keywords, search and stems.
-//! - [`tokenize`]: the words of a request for declared keywords (spec 3 §5.1).
+//! - [`lower`] and [`fold`]: lower case for names, keywords, search and stems.
+//! - [`tokenize`]: the words of a request that are matched with declared keywords (spec 3 §5.1).
 //! - [`Tokenizer`]: the terms that the ranker indexes: stems, in every script.
-//! - `clauses`: what a description quotes, and what it says it is not for.
-//! - [`explicit_names`]: names that a request spells out.
+//! - `clauses`: the phrases that a description quotes, and its negative clauses ("not for ...").
+//! - [`explicit_names`]: skill names that a request spells out.
 //! - `corpus_frequencies`: how rare a stem is in public skills.
 
 pub(crate) mod clauses;
@@ -22,14 +22,13 @@ pub use explicit_names::explicit_names;
 pub use terms::{Token, Tokenizer};
 pub use tokens::tokenize;
 
-/// Lower-cases one character at a time, so that the lower case of a part is a
-/// part of the lower case of the whole.
+/// Lower-cases each character on its own, so that the lower case of a substring is a substring of
+/// the lower case of the whole text.
 ///
-/// This is Unicode's simple rule without context, and one fold on top: the
-/// Greek final sigma becomes the plain one. [`str::to_lowercase`] chooses
-/// between the two by what follows, which would hide `ΟΔΟΣ` from a reader who
-/// looks for `οδοσ` inside a longer word. Forms are not normalised: `é` in one
-/// code point and `é` in two stay different, here as in the specs.
+/// This is Unicode's context-free mapping plus one fold: the Greek final sigma becomes the plain
+/// sigma. [`str::to_lowercase`] chooses between the two sigmas by the next character, so a search
+/// for `ΟΔΟΣ` would not find it at the start of a longer word. There is no Unicode normalisation:
+/// `é` as one code point and `é` as two are different, as in the specs.
 pub fn lower(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     lower_into(text, &mut out);
@@ -41,7 +40,7 @@ pub fn fold(name: &str) -> String {
     lower(name.trim())
 }
 
-/// [`lower`], appended to a buffer that callers reuse.
+/// Like [`lower`], but appends to a buffer that callers reuse.
 pub(crate) fn lower_into(text: &str, out: &mut String) {
     let mut rest = text;
     loop {
@@ -60,7 +59,7 @@ pub(crate) fn lower_into(text: &str, out: &mut String) {
     }
 }
 
-/// What [`lower`] makes of one character: one to three characters.
+/// The lower case of one character: one to three characters.
 pub(crate) fn lower_char(c: char) -> impl Iterator<Item = char> {
     let c = if c == 'ς' { 'σ' } else { c };
     c.to_lowercase()

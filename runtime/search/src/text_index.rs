@@ -1,10 +1,9 @@
-//! Which documents hold all words of a query (spec 4), from a dictionary made
-//! when compiling. Exactly what searching every document's text would find,
-//! without doing so. It ranks nothing and cuts no excerpts.
+//! Finds the documents that contain all words of a query (spec 4), with a dictionary of distinct
+//! words built when compiling. The result is the same as searching the text of every document.
+//! There is no ranking, and excerpts are made elsewhere.
 //!
-//! A query word has no ASCII white space, so where it occurs in a text it lies
-//! inside one of the text's own words. It is enough to search each distinct
-//! word once.
+//! A query word contains no ASCII white space, so each occurrence in a text lies inside one word of
+//! that text. It is therefore enough to search each distinct word once.
 
 use memchr::memmem;
 
@@ -20,21 +19,21 @@ mod tests;
 pub use build::{DocText, build};
 use postings::Documents;
 
-/// How many columns a text index has.
+/// The number of columns of a text index.
 pub const COLUMNS: usize = 4;
 
 const DAMAGED: Error = Error::Corrupt("the text index contradicts itself");
 
-/// Stands after each word of the dictionary, so that no match crosses words.
+/// Ends each word of the dictionary, so that a match cannot span two words.
 const SEPARATOR: u8 = b'\n';
 
 /// The distinct words of all documents, in the columns that [`build`] made.
 ///
-/// Words that occur in exactly the same documents form a *group*: their text
-/// lies together, and their documents are written down once. Half of all words
-/// occur in one document only, so this is far smaller than a list per word, and
-/// a hit need not know its word. Groups of more documents come first: a
-/// frequent word part has found every document after the first few of them.
+/// Words that occur in exactly the same documents form a *group*: their text is contiguous and they
+/// share one document list. Half of all words occur in only one document, so this is far smaller
+/// than a list per word, and a search needs only the group of a hit, not the word. Groups with more
+/// documents come first, so a search for a frequent part of a word finds every document after a few
+/// hits.
 #[derive(Debug, Clone, Copy)]
 pub struct TextIndex<'a> {
     documents: u32,
@@ -48,8 +47,8 @@ pub struct TextIndex<'a> {
     postings: &'a [u8],
 }
 
-/// The words of a query: lower-cased, split at ASCII white space, as spec 4
-/// says. None of them is empty; repeated ones are kept.
+/// The words of a query: lower-cased and split at ASCII white space (spec 4). No word is empty;
+/// duplicates are kept.
 pub fn query_words(query: &str) -> Vec<String> {
     lower(query)
         .split_ascii_whitespace()
@@ -60,8 +59,8 @@ pub fn query_words(query: &str) -> Vec<String> {
 impl<'a> TextIndex<'a> {
     /// Opens the columns that [`build`] made. Their contents are checked when used.
     ///
-    /// The caller says how many documents there are: no column has a row for
-    /// each, and sets are allocated by their number.
+    /// The caller passes the number of documents, because no column has one row per document and
+    /// sets are allocated by that number.
     pub fn open(columns: [&'a [u8]; COLUMNS], documents: u32) -> Result<Self, Error> {
         let [text_ends, posting_ends, text, postings] = columns;
         let numbers = |column| Numbers::read(column, "the text index contradicts itself");
@@ -74,15 +73,15 @@ impl<'a> TextIndex<'a> {
         })
     }
 
-    /// The documents, ascending, that contain each of the words somewhere. The
-    /// words are what [`query_words`] gives; all documents where there is none.
+    /// The documents, in ascending order, that contain each of the words. `words` comes from
+    /// [`query_words`]; if it is empty, all documents are returned.
     pub fn documents_with_all(&self, words: &[&str]) -> Result<Vec<u32>, Error> {
         self.find(words).ok_or(DAMAGED)
     }
 
     fn find(&self, words: &[&str]) -> Option<Vec<u32>> {
         let mut words = words.to_vec();
-        // Long words are rare ones: they leave the others little to confirm.
+        // Long words are mostly rare, so searching them first leaves few candidates for the others.
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
         words.dedup();
         let mut candidates = Documents::all(self.documents);
@@ -95,7 +94,7 @@ impl<'a> TextIndex<'a> {
         Some(candidates.into_ids())
     }
 
-    /// Which of the candidates contain the word.
+    /// The candidates that contain the word.
     fn containing(&self, word: &str, candidates: &Documents) -> Option<Documents> {
         let finder = memmem::Finder::new(word);
         let mut found = Documents::none(self.documents);
@@ -116,8 +115,8 @@ impl<'a> TextIndex<'a> {
         Some(found)
     }
 
-    /// The group that holds a byte of the text, at or after `first`. Hits come
-    /// in order and often close together, so the steps from `first` on double.
+    /// The group that contains byte `at` of the text; its number is at least `first`. Hits come in
+    /// order and often close together, so this is an exponential search from `first`.
     fn group_of(&self, at: usize, first: usize) -> Option<usize> {
         let ends_before = |group: usize| Some(self.text_ends.range(group)?.end <= at);
         let groups = self.text_ends.len().checked_sub(1)?;

@@ -1,4 +1,5 @@
-//! Builds a [`super::KeywordIndex`]. Same keywords, same bytes.
+//! Builds a [`super::KeywordIndex`]. The result is deterministic: the same keywords give the same
+//! bytes.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +8,11 @@ use crate::error::Error;
 use crate::table::{ends, fit, numbers};
 use crate::text::lower;
 
-/// A keyword and where it is declared: skill, position in its list.
+/// A keyword and its declarations: pairs of skill and position in the skill's list.
 type Declared = (String, Vec<(u32, u32)>);
 
-/// Builds the index of each skill's declared keywords, in the order of skills.
-/// Keywords are lower-cased and otherwise taken as they are, blanks included.
+/// Builds the index from the declared keywords of each skill, in the order of skills. Keywords are
+/// lower-cased and otherwise unchanged, including their spaces.
 pub fn build(keywords_per_skill: &[Vec<String>]) -> Result<[Vec<u8>; COLUMNS], Error> {
     let (keywords, indexed) = distinct(keywords_per_skill);
     let indexed: Vec<&str> = keywords[..indexed]
@@ -43,7 +44,7 @@ pub fn build(keywords_per_skill: &[Vec<String>]) -> Result<[Vec<u8>; COLUMNS], E
     ])
 }
 
-/// The distinct keywords, and how many of them come first as indexed ones.
+/// The distinct keywords, indexed ones first, and the number of indexed ones.
 fn distinct(keywords_per_skill: &[Vec<String>]) -> (Vec<Declared>, usize) {
     let mut declared: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
     for (skill, keywords) in (0..).zip(keywords_per_skill) {
@@ -62,8 +63,8 @@ fn distinct(keywords_per_skill: &[Vec<String>]) -> (Vec<Declared>, usize) {
     (keywords, indexed)
 }
 
-/// Per keyword: the longest other one that it begins with, short ones aside.
-/// In byte order those are the open ends of a stack.
+/// For each keyword: the longest other keyword that is a prefix of it, ignoring short ones. In byte
+/// order, the candidates form a stack.
 fn parents(keywords: &[&str]) -> Vec<u32> {
     let mut open: Vec<(u32, &str)> = Vec::new();
     let mut parents = Vec::with_capacity(keywords.len());
@@ -82,8 +83,8 @@ fn parents(keywords: &[&str]) -> Vec<u32> {
     parents
 }
 
-/// The numbers of the keys, each at or after where its key's hash points, half
-/// of the slots or more left free.
+/// An open-addressing hash table of the keys' numbers with linear probing. At most half of the
+/// slots are used.
 pub(super) fn slots<'k>(keys: impl ExactSizeIterator<Item = &'k str>) -> Vec<u32> {
     let len = (2 * keys.len()).next_power_of_two();
     let mut slots = vec![NONE; len];
@@ -97,11 +98,11 @@ pub(super) fn slots<'k>(keys: impl ExactSizeIterator<Item = &'k str>) -> Vec<u32
     slots
 }
 
-/// Keyword and byte offset of every suffix that is not short, in byte order.
+/// The suffix array: keyword and byte offset of every suffix that is not short, in byte order.
 fn suffixes(keywords: &[&str]) -> Vec<(u32, u32)> {
     let mut suffixes = Vec::new();
     for (id, keyword) in (0..).zip(keywords) {
-        // Where `SHORT` characters are left, counted from the end.
+        // The starts of all suffixes of at least `SHORT` characters, last one first.
         let starts = keyword.char_indices().rev().skip(SHORT - 1);
         for (start, _) in starts {
             let offset = u32::try_from(start).expect("indexed keywords are short");
@@ -113,8 +114,8 @@ fn suffixes(keywords: &[&str]) -> Vec<(u32, u32)> {
     places.collect()
 }
 
-/// The first eight bytes as a number of the same order: most comparisons end
-/// there, without a look at the text.
+/// The first eight bytes as a big-endian number, which sorts like the bytes. It settles most
+/// comparisons without reading the text.
 fn beginning(suffix: &str) -> u64 {
     let mut bytes = [0; 8];
     for (byte, kept) in suffix.bytes().zip(&mut bytes) {

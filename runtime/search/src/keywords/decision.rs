@@ -1,30 +1,29 @@
-//! From scores to an answer (spec 3 §5.2 and §5.3): the score of one skill,
-//! whether it counts, and whether the best one is clear. It looks nothing up.
+//! Turns scores into a decision (spec 3 §5.2 and §5.3): the score of one skill, whether it reaches
+//! the minimum, and whether the best one is clear.
 
-/// What two scores may differ by and still be the same number.
+/// Tolerance of score comparisons: scores that differ by less count as equal.
 ///
-/// Scores are sums of short decimals and fractions, so 0.6 - 0.5 comes out a
-/// little under 0.1 and 0.55 - 0.45 a little over. A million millionths of a
-/// rounding error fit below this, and it is a hundred times finer than the
-/// difference of two keyword lists of 3,000 words each.
+/// Scores are sums of short decimals and fractions, so 0.6 - 0.5 is a little under 0.1 and 0.55 -
+/// 0.45 a little over. This tolerance is more than a million times the rounding error of a score,
+/// and a hundredth of the smallest difference between two keyword lists of 3,000 words each.
 const SAME: f64 = 1e-9;
 
 /// The answer to a request, given its scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// No skill counts.
+    /// No skill reaches the minimum score.
     NoMatch,
     /// The first skill is clearly the best.
     Match,
-    /// So many of the first skills are too close to choose for the caller.
+    /// The best skills, this many, score too close to each other for a clear choice.
     Ambiguous(usize),
 }
 
-/// The score of a skill: the share of its keywords that matched, and a
-/// thousandth of its priority. A priority that is no number counts as 0.
+/// The score of a skill: the share of its keywords that matched, plus a thousandth of its priority.
+/// A priority that is not finite counts as 0.
 pub fn score(matched: usize, total: u32, priority: f64) -> f64 {
     let priority = if priority.is_finite() { priority } else { 0.0 };
-    // No list is long enough for the conversion to round.
+    // Match counts are far below 2⁵³, so the conversion is exact.
     #[expect(
         clippy::cast_precision_loss,
         reason = "positions are u32, which f64 holds exactly"
@@ -33,18 +32,17 @@ pub fn score(matched: usize, total: u32, priority: f64) -> f64 {
     matched / f64::from(total.max(1)) + priority * 0.001
 }
 
-/// Whether a score reaches the least one that counts.
+/// Whether a score reaches the minimum.
 ///
-/// Callers ask it of matched skills only: a priority alone never passes.
+/// Callers must pass scores of skills with a match: a priority alone is not enough.
 pub fn passes(score: f64, min_score: f64) -> bool {
     score + SAME >= min_score
 }
 
-/// Decides from the scores that count, best first.
+/// Decides from the scores that reach the minimum, best first.
 ///
-/// A gap equal to the threshold is wide enough, and a threshold of 0 never
-/// finds anything ambiguous. At least two candidates are named, even if the
-/// settings say fewer: one alone would be no choice.
+/// A gap equal to the threshold is a clear match, and with a threshold of 0 nothing is ambiguous.
+/// An ambiguous result has at least two candidates, even if `max_results` is less.
 pub fn decide(scores: &[f64], ambiguity_threshold: f64, max_results: u32) -> Decision {
     match scores {
         [] => Decision::NoMatch,
@@ -68,20 +66,20 @@ mod tests {
             (&[0.2], 0.1, 3, Match),
             (&[0.55, 0.5], 0.1, 3, Ambiguous(2)),
             (&[0.875, 0.5], 0.1, 3, Match),
-            // Exactly the threshold is clear, however the subtraction rounds.
+            // A gap equal to the threshold is clear, regardless of rounding.
             (&[0.6, 0.5], 0.1, 3, Match),
             (&[0.55, 0.45], 0.1, 3, Match),
             (&[0.3, 0.2], 0.1, 3, Match),
             (&[1.0, 0.9], 0.1, 3, Match),
             (&[1.01, 0.91], 0.1, 3, Match),
             (&[2.0 / 3.0, 1.0 / 3.0], 1.0 / 3.0, 3, Match),
-            // A real difference below it is not.
+            // A gap that is really below the threshold is ambiguous.
             (&[0.6, 0.500_001], 0.1, 3, Ambiguous(2)),
             (&[0.599_999, 0.5], 0.1, 3, Ambiguous(2)),
-            // Priorities decide where they are large enough.
+            // Priorities decide if they are large enough.
             (&[0.5 + 0.001, 0.5], 0.1, 3, Ambiguous(2)),
             (&[0.5 + 0.1, 0.5], 0.1, 3, Match),
-            // Ties, and how many are named.
+            // Ties, and the number of candidates.
             (&[0.5, 0.5, 0.5, 0.5], 0.1, 3, Ambiguous(3)),
             (&[0.5, 0.5, 0.5, 0.5], 0.1, 10, Ambiguous(4)),
             (&[0.5, 0.5], 0.1, 1, Ambiguous(2)),

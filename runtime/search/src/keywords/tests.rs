@@ -1,4 +1,4 @@
-//! The keyword index against the rule itself, and against damage.
+//! Compares the keyword index with a naive implementation, and tests damaged columns.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::*;
 use crate::table::tests::damaged;
 use crate::text::{lower, tokenize};
 
-/// Spec 3 §5.2 word by word, with the decision on short words.
+/// A literal implementation of spec 3 §5.2, with our decision on short words.
 fn naive_matches(token: &str, keyword: &str) -> bool {
     if token.chars().count() < SHORT || keyword.chars().count() < SHORT {
         token == keyword
@@ -51,7 +51,7 @@ fn query(skills: &[Vec<String>], tokens: &[String]) -> Vec<KeywordMatch> {
         .expect("just built")
 }
 
-/// Context token, keyword, whether they match: spec 3 §5.2, and rows of our own.
+/// Context token, keyword, whether they match: the table of spec 3 §5.2, and our own cases.
 const PAIRS: &[(&str, &str, bool)] = &[
     ("react", "react", true),
     ("authentication", "auth", true),
@@ -59,24 +59,24 @@ const PAIRS: &[(&str, &str, bool)] = &[
     ("react", "reactjs", true),
     ("go", "golang", false),
     ("ts", "ts", true),
-    // The stated reason, from both sides.
+    // The reason that the spec states, in both directions.
     ("js", "json", false),
     ("json", "js", false),
     ("golang", "go", false),
-    // Short is counted in characters.
+    // Short words are counted in characters.
     ("组件", "组件库", false),
     ("组件库", "组件", false),
     ("组件库", "前端组件库", true),
     ("éé", "ééé", false),
     ("ééé", "éééé", true),
-    // Case, blanks and punctuation of keywords.
+    // Case, spaces and punctuation of keywords.
     ("react", "ReactJS", true),
     ("pull", "Pull Request", true),
     ("c", "c++", false),
     ("node", "Node.js", true),
     ("pdf", " pdf ", true),
     ("pdf", "", false),
-    // Equal in part is not enough.
+    // Partial equality is not enough.
     ("ract", "react", false),
     ("test", "testing-library", true),
     ("contest", "test", true),
@@ -185,8 +185,8 @@ fn one_word_of_a_megabyte_is_answered() {
     );
 }
 
-/// The columns of a small index, so that the layout cannot change unnoticed:
-/// whoever changes it must raise the version of the bundle format.
+/// The columns of a small index, to detect changes of the layout. A change requires a new version
+/// of the bundle format.
 #[test]
 fn columns_of_a_small_index_stay_as_they_are() {
     let columns =
@@ -204,7 +204,7 @@ fn columns_of_a_small_index_stay_as_they_are() {
     assert_eq!(str::from_utf8(text), Ok("goreactreactjsé"));
 }
 
-/// Numbers by column; -1 stands for none.
+/// Numbers by column; -1 means none.
 #[rustfmt::skip]
 const COLUMNS_OF_A_SMALL_INDEX: &[(&str, &[i64])] = &[
     ("totals", &[2, 3]),
@@ -217,7 +217,7 @@ const COLUMNS_OF_A_SMALL_INDEX: &[(&str, &[i64])] = &[
     ("suffixes", &[1, 2, 2, 2, 2, 3, 1, 1, 2, 1, 1, 0, 2, 0, 2, 4]),
 ];
 
-/// Words over a small alphabet, so that they often contain one another.
+/// Words over a small alphabet, so that they often contain each other.
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[abAé组]{0,7}",

@@ -1,5 +1,4 @@
-//! Writes the bytes of a [`super::RankTable`]: weights rounded to integers, as
-//! posting lists.
+//! Encodes a [`super::RankTable`]: weights rounded to integers, in posting lists.
 
 use super::dictionary::DictionaryBuilder;
 use super::parameters::{Field, PAIR};
@@ -9,7 +8,7 @@ use super::{COLUMNS, MAX_DOCUMENTS, SHARES, TREE, count, fixed, hash, pair_key, 
 use crate::error::Error;
 use crate::table::{numbers, write_varint};
 
-/// Builds the table of the documents, whose numbers are their places.
+/// Builds the table of the documents. The number of a document is its index.
 pub fn build(documents: &[Document]) -> Result<[Vec<u8>; COLUMNS], Error> {
     let all = documents.len();
     if all > MAX_DOCUMENTS {
@@ -33,7 +32,7 @@ pub fn build(documents: &[Document]) -> Result<[Vec<u8>; COLUMNS], Error> {
     ])
 }
 
-/// The entries of terms, as [`super::Term::read`] reads them.
+/// The entries of terms, in the format that [`super::Term::read`] reads.
 fn terms(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
     let mut dictionary = DictionaryBuilder::default();
     let impact = |it: &Posting| (it.document, rounded(it.weight / weighed.greatest * 255.0));
@@ -51,13 +50,13 @@ fn terms(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
     dictionary
 }
 
-/// The documents that hold a term outside the body, and the fields that do.
+/// The documents that contain a term outside the body, with masks of their fields.
 fn described(term: &Term) -> impl Iterator<Item = (u32, u8)> {
     let fields = term.postings.iter().map(|it| (it.document, it.fields));
     fields.filter(|(_, fields)| *fields != Field::Body.bit())
 }
 
-/// The documents of each pair of neighbours. What neighbours add is the same in all.
+/// The documents of each pair of neighbours. A pair has the same impact in each of them.
 fn pairs(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
     let mut dictionary = DictionaryBuilder::default();
     for (pair, holding) in &weighed.pairs {
@@ -71,13 +70,13 @@ fn pairs(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
     dictionary
 }
 
-/// What neighbours that `holding` documents hold add to a score.
+/// The weight of a pair of neighbours that occurs in `holding` documents.
 fn pair_weight(documents: usize, holding: usize) -> f64 {
     let (all, holding) = (count(documents), count(holding));
     PAIR * libm::log(1.0 + (all - holding + 0.5) / (holding + 0.5))
 }
 
-/// Per document: its place by path, and its dialect.
+/// Per document: its position in path order, and its dialect.
 fn orders(documents: &[Document]) -> Vec<u32> {
     let mut by_path: Vec<(&str, usize)> = documents
         .iter()
@@ -92,7 +91,7 @@ fn orders(documents: &[Document]) -> Vec<u32> {
     orders
 }
 
-/// An impact: 1 to 255, since what counts at all counts one.
+/// An impact from 1 to 255: a term that occurs has an impact of at least 1.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -102,8 +101,8 @@ fn rounded(impact: f64) -> u8 {
     impact.round().clamp(1.0, 255.0) as u8
 }
 
-/// A share of one in [`SHARES`]ths, rounded down so that those of one name never
-/// add up to more than all.
+/// A share in units of 1/[`SHARES`], rounded down so that the shares of one name never add up to
+/// more than [`SHARES`].
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

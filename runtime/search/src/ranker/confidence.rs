@@ -1,7 +1,7 @@
-//! How sure it is that a request means the skill that scores best. The score
-//! alone does not tell: a long request of another domain holds some words of
-//! every bundle. So it also counts where the skill holds them, whether they
-//! co-occur in some skill, and what score chance would bring.
+//! Estimates how likely it is that the request means the best-scoring skill. The score alone is not
+//! enough, because a long request of another domain contains some words of every bundle. The
+//! confidence also depends on which fields of the skill contain the words, on whether they co-occur
+//! in some skill, and on the score expected by chance.
 
 use super::parameters::{CHANCE, Field, LEAST_INFORMATION, SCORE_SHARE};
 use super::query::{Explanation, Query};
@@ -9,9 +9,9 @@ use super::{DAMAGED, FRACTION, RankTable, Scored, cooccurrence, fixed};
 use crate::error::Error;
 
 impl RankTable<'_> {
-    /// How sure it is that a request means its best document, given that
-    /// document's explanation and the query's [co-occurring](Self::cooccurring)
-    /// neighbours; at least 0. See the formula at the head of [`super`].
+    /// The confidence that a request means its best document, given that document's explanation and
+    /// the [co-occurring](Self::cooccurring) neighbours of the query; at least 0. See the formula
+    /// in the documentation of [`super`].
     pub fn confidence(
         &self,
         query: &Query,
@@ -26,8 +26,8 @@ impl RankTable<'_> {
         (sum / (f64::from(information) / FRACTION).sqrt()).max(0.0)
     }
 
-    /// The neighbours in a request that occur near each other in some document,
-    /// in either order, by their places in the query; each two once.
+    /// The neighbouring terms of a request that occur near each other in some document, in either
+    /// order, as positions in the query; each pair once.
     pub fn cooccurring(&self, query: &Query) -> Result<Vec<(usize, usize)>, Error> {
         let mut found = Vec::new();
         for ((first, second), numbers) in query.known_pairs() {
@@ -38,8 +38,8 @@ impl RankTable<'_> {
         Ok(found)
     }
 
-    /// Whether two terms may occur near each other in some document: mostly not
-    /// if they do not.
+    /// Whether two terms may occur near each other in some document. This is a Bloom filter: false
+    /// positives are rare, and there are no false negatives.
     pub(super) fn may_cooccur(&self, (first, second): (u32, u32)) -> Option<bool> {
         if first == second {
             return Some(false);
@@ -48,14 +48,14 @@ impl RankTable<'_> {
     }
 }
 
-/// What the terms add that the document holds outside its body, in impacts.
+/// The sum of the impacts of terms that the document contains outside its body.
 fn described(explanation: &Explanation) -> u32 {
     let terms = explanation.terms.iter();
     let described = terms.filter(|(.., fields)| *fields != Field::Body.bit());
     described.map(|(_, impact, _)| u32::from(*impact)).sum()
 }
 
-/// What co-occurring neighbours tell: of each two the less rare one.
+/// The contribution of co-occurring neighbours: for each pair, the rarity of the less rare term.
 fn nearness(query: &Query, cooccurring: &[(usize, usize)]) -> f64 {
     let rarity = |place: usize| query.terms[place].rarity;
     let pairs = cooccurring.iter();
@@ -63,8 +63,8 @@ fn nearness(query: &Query, cooccurring: &[(usize, usize)]) -> f64 {
     f64::from(lesser.sum::<u32>()) / FRACTION
 }
 
-/// The score expected by chance: of each term its information, as often as a
-/// skill holds it that the request does not mean.
+/// The score expected by chance: the information of each term, times the probability that a skill
+/// contains it by chance.
 fn by_chance(query: &Query) -> f64 {
     let terms = query.terms.iter();
     let information = terms.map(|term| f64::from(term.information) / FRACTION);

@@ -1,47 +1,47 @@
-//! Which terms occur near each other in some skill: what tells the subject of a
-//! bundle from chance. Collected as pairs and kept as a Bloom filter (Bloom,
-//! 1970), blocked so that one query reads one word of it, since a request asks
-//! for a few of millions.
+//! Records which terms occur near each other in some skill. This helps to tell requests in the
+//! bundle's domain from chance matches. Pairs are collected and stored as a Bloom filter (Bloom,
+//! 1970), blocked so that a lookup reads a single word: a request looks up only a few of millions
+//! of pairs.
 
-/// Two terms co-occur if one is at most this many terms after the other.
-/// Clause breaks do not separate them.
+/// Two terms co-occur if one is at most this many terms after the other, regardless of clause
+/// breaks.
 const REACH: usize = 2;
 
-/// Bits of the filter for each pair, and how many of them a pair sets. About one
-/// absent pair in fifty-five passes wrongly.
+/// Bits of the filter per pair, and the number of bits that a pair sets. The false-positive rate is
+/// about one in fifty-five.
 const BITS: usize = 10;
 const SET: u32 = 4;
 
-/// The bits that number one in a word.
+/// The number of bits that select a bit of a word.
 const PLACE: u32 = Word::BITS.ilog2();
 
-/// The part of the filter that is read for one pair.
+/// The part of the filter that is read for one pair: a block of the Bloom filter.
 type Word = u64;
 
-/// A word as it lies in a table.
+/// An encoded word, little-endian.
 pub(super) type WordBytes = [u8; size_of::<Word>()];
 
-/// Pairs collected before duplicates are dropped.
+/// Number of pairs to collect before duplicates are dropped.
 const ROOM: usize = 1 << 20;
 
 /// The pairs of a bundle, collected term by term.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// The last terms of the text.
+    /// The last terms of the current text.
     before: [Option<u32>; REACH],
-    /// Both numbers of each pair, the lesser first; some pairs twice.
+    /// Both numbers of each pair, the smaller one first; may contain duplicates.
     keys: Vec<u64>,
-    /// Number of pairs that are known to be distinct.
+    /// Number of pairs at the last deduplication.
     distinct: usize,
 }
 
 impl Pairs {
-    /// Begins a text: its terms are not near those of the text before.
+    /// Begins a text: its terms are not near those of the previous text.
     pub(super) fn begin(&mut self) {
         self.before = [None; REACH];
     }
 
-    /// Continues the text with this term.
+    /// Appends a term to the text.
     pub(super) fn push(&mut self, term: u32) {
         let near = self.before.iter().flatten().filter(|it| **it != term);
         self.keys.extend(near.map(|near| key(*near, term)));
@@ -60,7 +60,7 @@ impl Pairs {
         self.distinct = self.keys.len();
     }
 
-    /// The filter of the pairs, after renumbering their terms.
+    /// The filter of the pairs, with their terms renumbered by `number`.
     pub(super) fn finish(mut self, number: impl Fn(u32) -> u32) -> Vec<WordBytes> {
         self.deduplicate();
         let mut words: Vec<Word> = vec![0; self.keys.len() * BITS / Word::BITS as usize + 1];
@@ -74,13 +74,14 @@ impl Pairs {
     }
 }
 
-/// Whether the filter lets a pair pass; `None` if the filter is empty.
+/// Whether the filter contains a pair (or reports a false positive). Returns `None` if the filter
+/// is empty.
 pub(super) fn holds(words: &[WordBytes], first: u32, second: u32) -> Option<bool> {
     let (word, bits) = place(first, second, words.len());
     Some(Word::from_le_bytes(*words.get(word)?) & bits == bits)
 }
 
-/// The word of a pair, and the bits it sets there.
+/// The word of a pair, and the bits that the pair sets in it.
 #[expect(clippy::cast_possible_truncation, reason = "less than `words`")]
 fn place(first: u32, second: u32, words: usize) -> (usize, Word) {
     let mixed = mixed(key(first, second));
@@ -93,7 +94,7 @@ fn place(first: u32, second: u32, words: usize) -> (usize, Word) {
     (word as usize, bits)
 }
 
-/// The finish of `SplitMix64` (Steele, Lea and Flood, 2014).
+/// The finalizer of `SplitMix64` (Steele, Lea and Flood, 2014).
 fn mixed(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn collected_pairs_pass_and_few_others_do() {
-        // More than `ROOM`, so that duplicates are dropped on the way.
+        // More than `ROOM`, so that duplicates are dropped while collecting.
         let text: Vec<u32> = (0..300_000).chain(0..300_000).collect();
         let words = filter(&[&text, &text]);
         let mut all = 1..300_000;

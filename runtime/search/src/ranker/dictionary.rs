@@ -1,5 +1,5 @@
-//! A dictionary: ascending keys and, for each, an entry of bytes. It does not
-//! know what the entries mean.
+//! A dictionary: ascending keys, each with an entry of bytes. The meaning of the entries is up to
+//! the caller.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use super::WHAT;
 use crate::error::Error;
 use crate::table::{Numbers, arrays, ends};
 
-/// How many columns a dictionary has.
+/// The number of columns of a dictionary.
 const COLUMNS: usize = 3;
 
-/// A key as it lies in a table, little-endian.
+/// An encoded key, little-endian.
 type Key = [u8; 8];
 
-/// A dictionary as it lies in a table.
+/// A dictionary, borrowed from the columns of a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dictionary<'a> {
     keys: &'a [Key],
-    /// Where each entry begins and, last, where the entries end.
+    /// The start of each entry, followed by the end of the last one.
     ends: Numbers<'a>,
     entries: &'a [u8],
 }
@@ -31,7 +31,7 @@ impl<'a> Dictionary<'a> {
         })
     }
 
-    /// The place of a key.
+    /// The position of a key.
     pub(super) fn find(&self, key: u64) -> Option<u32> {
         let found = self
             .keys
@@ -39,14 +39,14 @@ impl<'a> Dictionary<'a> {
         found.ok().and_then(|place| u32::try_from(place).ok())
     }
 
-    /// The entry at a place.
+    /// The entry at a position.
     pub(super) fn entry(&self, place: u32) -> Option<&'a [u8]> {
         let range: Range<usize> = self.ends.range(place as usize)?;
         self.entries.get(range)
     }
 }
 
-/// Writes a dictionary.
+/// Builds a dictionary.
 #[derive(Debug, Default)]
 pub(super) struct DictionaryBuilder {
     keys: Vec<Key>,
@@ -55,7 +55,7 @@ pub(super) struct DictionaryBuilder {
 }
 
 impl DictionaryBuilder {
-    /// Appends a key, greater than the one before; `write` appends its entry.
+    /// Appends a key, which must be greater than the previous one; `write` appends its entry.
     pub(super) fn push(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.entries.len();
         write(&mut self.entries);

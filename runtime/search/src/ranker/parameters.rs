@@ -1,22 +1,22 @@
-//! Every number of the ranker `bm25f/1`, in one place. They were chosen on
-//! labelled requests to real trees; `docs/routing.md` has the figures and
-//! `docs/notes/routing-experiments.md` what else was tried.
+//! Every parameter of the ranker `bm25f/1`. They were chosen on labelled requests to real trees;
+//! `docs/routing.md` has the figures, and `docs/notes/routing-experiments.md` lists other values
+//! and methods that were tried.
 
-/// The name that answers carry. A change of rule or number is a new name.
+/// The name of the ranker in answers. It must change with every change of a rule or parameter.
 pub const NAME: &str = "bm25f/1";
 
-/// A part of a skill that is weighed on its own: a place in [`FIELDS`].
+/// A field of a skill, with its own weight: an index of [`FIELDS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
     /// The name.
     Name,
     /// Declared keywords, tags and triggers.
     Keywords,
-    /// The description, except what it says the skill is not for.
+    /// The description, without its negative clauses.
     Description,
     /// Phrases that the description quotes: mostly examples of requests.
     Quoted,
-    /// What the description says the skill is not for.
+    /// Negative clauses of the description: what the skill is not for.
     Negative,
     /// The text after the frontmatter.
     Body,
@@ -29,18 +29,17 @@ impl Field {
     }
 }
 
-/// How a field counts.
+/// The parameters of a field.
 pub(crate) struct FieldRule {
-    /// The word in explanations.
+    /// The name of the field in explanations.
     pub(crate) name: &'static str,
-    /// How much an occurrence counts.
+    /// The weight of an occurrence.
     pub(crate) weight: f64,
-    /// How far the field's length reduces that: 0 not at all, 1 in proportion
-    /// (b of BM25).
+    /// The strength of length normalisation: 0 for none, 1 for proportional (b of BM25).
     pub(crate) length: f64,
 }
 
-/// By [`Field`], and by the bits of a mask.
+/// Indexed by [`Field`], and by the bits of a mask.
 pub(crate) const FIELDS: [FieldRule; 6] = [
     rule("name", 5.0, 0.0),
     rule("keywords", 2.0, 0.7),
@@ -58,57 +57,56 @@ const fn rule(name: &'static str, weight: f64, length: f64) -> FieldRule {
     }
 }
 
-/// How soon more occurrences stop counting more (k₁ of BM25).
+/// Term frequency saturation (k₁ of BM25).
 pub(crate) const SATURATION: f64 = 1.2;
 
-/// What a skill that holds a term only in its body counts as, instead of 1, in
-/// the number of skills that hold the term.
+/// The weight of a skill that contains a term only in its body, in the document frequency of the
+/// term. Other skills with the term have weight 1.
 pub(crate) const BODY_SHARE: f64 = 0.5;
 
-/// The number of skills that the background counts as, beside the bundle's own (κ).
+/// The weight of the background corpus, as a number of skills (κ).
 pub(crate) const BACKGROUND_SKILLS: f64 = 50.0;
 
-/// The share that is added to the score if the request holds a skill's whole name.
+/// The share of the score that is added if the request contains a skill's whole name.
 pub(crate) const NAME_SHARE: f64 = 0.6;
 
-/// What two neighbours of a request that are neighbours in a skill add, times
-/// how rare that is.
+/// The weight of a pair of neighbours in a request that are neighbours in a skill, multiplied by
+/// the rarity of the pair.
 pub(crate) const PAIR: f64 = 1.5;
 
-/// Requests that hold less information than this are judged as if they held it:
-/// one rare word alone is no sure sign.
+/// The minimum information of a request in the confidence formula: a single rare word is not
+/// reliable evidence.
 pub(crate) const LEAST_INFORMATION: f64 = 14.0;
 
-/// What the score, and once more its part outside the body, count in a
-/// confidence. Neighbours that co-occur in some skill count 1: a request of
-/// another domain shares words with a skill, but seldom phrases with the bundle.
+/// The weight in a confidence of the score, and of the part of the score outside the body.
+/// Neighbours that co-occur in some skill have weight 1: a request of another domain shares words
+/// with a skill, but seldom phrases with the bundle.
 pub(crate) const SCORE_SHARE: f64 = 0.5;
 
-/// How often the score expected by chance is subtracted from a confidence: a
-/// request of another domain holds more common words the longer it is. 0, 1 and
-/// 4 separate the requests of small trees from others less well.
+/// The weight of the score expected by chance, which is subtracted from a confidence: the longer a
+/// request of another domain is, the more common words it contains. Values 0, 1 and 4 separate the
+/// requests of small trees from others less well.
 pub(crate) const CHANCE: f64 = 2.0;
 
-/// The confidence below which nothing matches in a bundle of one skill ...
+/// The minimum confidence of a match in a bundle of one skill.
 const MIN_CONFIDENCE: f64 = 1.0;
 
-/// ... and what is added to it whenever there are e times as many skills: among
-/// more skills chance finds a better one.
+/// The growth of the minimum confidence for each factor e in the number of skills: with more
+/// skills, the best chance match is better.
 const CONFIDENCE_GROWTH: f64 = 0.35;
 
-/// The confidence below which nothing matches among so many documents, unless
-/// the caller sets another one.
+/// The default minimum confidence of a match, for this number of documents.
 pub fn min_confidence(documents: u32) -> f64 {
     MIN_CONFIDENCE + CONFIDENCE_GROWTH * libm::log(f64::from(documents.max(1)))
 }
 
-/// The share of its score by which the best must lead.
+/// The minimum lead of the best document, as a share of its score.
 pub const MIN_MARGIN: f64 = 0.12;
 
-/// A request is read until its distinct terms and neighbours are this many:
-/// their impacts then fit 16 bits, and a pasted book costs what a page costs.
+/// The maximum number of distinct terms and neighbours of a request; the rest is ignored. Sums of
+/// their impacts fit 16 bits, and a pasted book costs no more than a page.
 pub(crate) const MAX_PARTS: usize = 257;
 
-/// The terms of greatest impact that are kept of a skill. More change nothing on
-/// real trees and make the tables longer.
+/// The number of terms of greatest impact that are kept per skill. More change nothing on real
+/// trees and make the tables longer.
 pub(crate) const MAX_POSTINGS: usize = 512;

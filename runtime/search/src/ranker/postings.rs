@@ -1,33 +1,31 @@
-//! Posting lists: documents in ascending order with a small number beside each
-//! (an impact, a share of a name, a mask of fields). Delta encoding: the gap
-//! from the document before as a varint, then the number in one byte (Manning,
-//! Raghavan and Schütze, "Introduction to Information Retrieval", §5.3). The
-//! impacts of a frequent term are a row of bytes instead, one for each document,
-//! as bit vectors are in Moffat and Culpepper's "Hybrid Bitvector Index
-//! Compression" (2007).
+//! Posting lists: documents in ascending order, each with a one-byte payload (an impact, a share of
+//! a name, or a mask of fields). Delta encoding: the gap from the previous document as a varint,
+//! then the payload (Manning, Raghavan and Schütze, "Introduction to Information Retrieval", §5.3).
+//! The impacts of a frequent term are stored as a row of bytes instead, one for each document, like
+//! the bit vectors in Moffat and Culpepper's "Hybrid Bitvector Index Compression" (2007).
 
 use crate::table::{fit, read_varint, write_varint};
 
-/// Impacts are a row unless the list is shorter by more than this factor: to add
-/// up a row takes a tenth of the time of as many postings.
+/// Impacts are stored as a row unless the list is shorter by more than this factor: adding up a row
+/// takes a tenth of the time of a list with as many postings.
 const ROW_GAIN: usize = 4;
 
-/// Documents of a row that are added up together; rows are whole blocks.
+/// The number of documents of a row that are added up together. Rows are whole blocks.
 pub(super) const BLOCK: usize = 64;
 
-/// A list as it lies in a table. As an iterator it gives documents and numbers;
-/// a damaged list gives wrong ones or ends early.
+/// An encoded list. As an iterator it yields documents and payloads; a damaged list yields wrong
+/// ones or ends early.
 #[derive(Debug, Clone)]
 pub(super) struct Postings<'a> {
     bytes: &'a [u8],
     document: u32,
 }
 
-/// The impacts of a term or of neighbours.
+/// The impacts of a term or of a pair of neighbours.
 #[derive(Debug, Clone)]
 pub(super) enum Impacts<'a> {
     List(Postings<'a>),
-    /// One for each document, 0 for those that lack the term.
+    /// One impact for each document; 0 if the document lacks the term.
     Row(&'a [[u8; BLOCK]]),
 }
 
@@ -36,7 +34,7 @@ impl<'a> Postings<'a> {
         Self { bytes, document: 0 }
     }
 
-    /// The number beside a document; 0 if the list lacks it.
+    /// The payload of a document; 0 if the list does not contain it.
     pub(super) fn get(&self, document: u32) -> u8 {
         let found = self.clone().find(|(at, _)| *at >= document);
         found.map_or(0, |(at, number)| if at == document { number } else { 0 })
@@ -56,8 +54,8 @@ impl Iterator for Postings<'_> {
 }
 
 impl<'a> Impacts<'a> {
-    /// Reads what [`write_impacts`] wrote for as many documents. What is as long
-    /// as a row is one, since lists are shorter.
+    /// Reads what [`write_impacts`] wrote for this number of documents. Bytes of a row's length are
+    /// a row, since lists are shorter.
     pub(super) fn new(bytes: &'a [u8], documents: usize) -> Self {
         if bytes.len() == row_length(documents) {
             Self::Row(bytes.as_chunks().0)
@@ -82,7 +80,7 @@ fn row_length(documents: usize) -> usize {
     documents.next_multiple_of(BLOCK)
 }
 
-/// Appends the list of these documents, ascending. Those with the number 0 are left out.
+/// Appends the list of these documents, which must ascend. Documents with payload 0 are omitted.
 pub(super) fn write_postings(list: impl Iterator<Item = (u32, u8)>, out: &mut Vec<u8>) {
     let mut before = 0;
     for (document, number) in list.filter(|(_, number)| *number > 0) {
@@ -109,7 +107,7 @@ pub(super) fn write_impacts(
     }
 }
 
-/// Takes bytes that [`write_sized`] wrote off the others.
+/// Reads bytes that [`write_sized`] wrote, and advances `bytes`.
 pub(super) fn read_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = read_varint(bytes)?;
     let (sized, rest) = bytes.split_at_checked(length as usize)?;
@@ -117,7 +115,7 @@ pub(super) fn read_sized<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(sized)
 }
 
-/// Appends what `write` appends, after its length in bytes.
+/// Appends the bytes that `write` writes, prefixed with their length.
 pub(super) fn write_sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = Vec::new();
     write(&mut bytes);

@@ -1,5 +1,5 @@
-//! Reads a request into terms and neighbours that a [`RankTable`] knows, and
-//! explains a score by them.
+//! Parses a request into terms and neighbours that a [`RankTable`] knows, and explains scores by
+//! them.
 
 use super::parameters::{FIELDS, MAX_PARTS};
 use super::scoring::name_impact;
@@ -7,15 +7,15 @@ use super::{DAMAGED, RankTable, SHARES, fixed, hash, information};
 use crate::error::Error;
 use crate::text::{Token, Tokenizer};
 
-/// A request as it was understood; a buffer that may be used again.
+/// A parsed request. Reusing it saves allocations.
 #[derive(Debug, Default)]
 pub struct Query {
     tokenizer: Tokenizer,
-    /// The texts of the terms, one after the other.
+    /// The concatenated texts of the terms.
     text: String,
-    /// Each once, in order.
+    /// Distinct terms, in order.
     pub(super) terms: Vec<QueryTerm>,
-    /// Neighbours, by their places in `terms`; each two once.
+    /// Pairs of neighbouring terms, as positions in `terms`; each pair once.
     pub(super) pairs: Vec<(usize, usize)>,
 }
 
@@ -23,31 +23,31 @@ pub struct Query {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueryTerm {
     hash: u64,
-    /// Where its text ends in [`Query::text`].
+    /// The end of its text in [`Query::text`].
     end: usize,
-    /// Its number in the table, if some document holds it.
+    /// Its number in the table, if some document contains it.
     pub(super) number: Option<u32>,
-    /// What the request tells by it, in [`super::FRACTION`]s.
+    /// The information of the term, in units of 1/[`super::FRACTION`].
     pub(super) information: u32,
-    /// How rare it is among public skills, in the same; 0 if no document holds it.
+    /// Its rarity in public skills, in the same units; 0 if no document contains it.
     pub(super) rarity: u32,
 }
 
-/// Why a document scored.
+/// How a document got its score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Terms by their places in the query: impact, mask of fields.
+    /// Terms as positions in the query, with impact and mask of fields.
     pub terms: Vec<(usize, u8, u8)>,
-    /// What the share of the name added, in impacts.
+    /// The contribution of the name's share, in impacts.
     pub name: u32,
-    /// The share of the name that the request holds, in 255ths.
+    /// The share of the name that the request contains, in 255ths.
     pub name_share: u8,
-    /// Neighbours by their places, and what they added.
+    /// Neighbouring terms as positions in the query, with their impact.
     pub pairs: Vec<(usize, usize, u8)>,
 }
 
 impl Explanation {
-    /// The score, less what naming the document adds.
+    /// The score, without the bonus for an explicitly named document.
     pub fn score(&self) -> u32 {
         let terms = self.terms.iter().map(|(_, impact, _)| u32::from(*impact));
         let pairs = self.pairs.iter().map(|(.., impact)| u32::from(*impact));
@@ -55,14 +55,14 @@ impl Explanation {
         score.min(u16::MAX.into())
     }
 
-    /// The share of the name, 0 to 1.
+    /// The share of the name that the request contains, from 0 to 1.
     pub fn share(&self) -> f64 {
         f64::from(self.name_share) / f64::from(SHARES)
     }
 }
 
 impl Query {
-    /// The terms' texts.
+    /// The texts of the terms.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         (0..self.terms.len()).map(|place| self.term(place))
     }
@@ -73,12 +73,12 @@ impl Query {
         &self.text[before.unwrap_or(0)..self.terms[place].end]
     }
 
-    /// The numbers of the terms that some document holds.
+    /// The numbers of the terms that some document contains.
     pub(super) fn known_terms(&self) -> impl Iterator<Item = u32> {
         self.terms.iter().filter_map(|term| term.number)
     }
 
-    /// The neighbours that are both known: their places and their numbers.
+    /// The pairs of neighbours of which both terms are known: their positions and their numbers.
     pub(super) fn known_pairs(&self) -> impl Iterator<Item = ((usize, usize), (u32, u32))> {
         self.pairs.iter().filter_map(|(first, second)| {
             let numbers = (self.terms[*first].number?, self.terms[*second].number?);
@@ -86,7 +86,7 @@ impl Query {
         })
     }
 
-    /// Reads the text of a request.
+    /// Parses the text of a request.
     fn read(&mut self, request: &str) {
         self.text.clear();
         self.terms.clear();
@@ -105,7 +105,7 @@ impl Query {
         self.tokenizer = tokenizer;
     }
 
-    /// The place of a term; a new one if it is new and there is room.
+    /// The position of a term. Adds the term if it is new. Returns `None` if there is no room.
     fn add(&mut self, text: &str) -> Option<usize> {
         let hash = hash(text);
         let known = self.terms.iter().position(|term| term.hash == hash);
@@ -130,7 +130,7 @@ impl Query {
 }
 
 impl RankTable<'_> {
-    /// Reads a request.
+    /// Parses a request and looks up its terms.
     pub fn read(&self, request: &str, query: &mut Query) -> Result<(), Error> {
         query.read(request);
         self.look_up(query).ok_or(DAMAGED)
@@ -156,7 +156,7 @@ impl RankTable<'_> {
         Some(())
     }
 
-    /// What made the document's score.
+    /// Explains the document's score.
     pub fn explain(&self, query: &Query, document: u32) -> Result<Explanation, Error> {
         self.find_explanation(query, document).ok_or(DAMAGED)
     }
@@ -191,7 +191,7 @@ impl RankTable<'_> {
     }
 }
 
-/// The words of a mask of fields.
+/// The names of the fields in a mask.
 pub fn field_names(mask: u8) -> Vec<&'static str> {
     let fields = FIELDS.iter().enumerate();
     let held = fields.filter(|(field, _)| mask >> field & 1 == 1);

@@ -1,6 +1,6 @@
-//! Scores all documents for a query, term at a time: posting lists are added up
-//! in accumulators, one per document, and a heap keeps the best. Buffers are
-//! the caller's, so that the next query allocates only its result.
+//! Scores all documents for a query, term at a time: posting lists are added up in accumulators,
+//! one per document, and a heap keeps the top k. The caller owns the buffers, so that the next
+//! query allocates only its result.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use super::query::Query;
 use super::{DAMAGED, RankTable, TREE};
 use crate::error::Error;
 
-/// What a 255th of a name adds to a sum, in 65,536ths of the sum.
+/// The contribution of a 255th of a name to a score, in 65,536ths of the sum.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -28,25 +28,25 @@ pub struct Scored {
     pub document: u32,
     /// Its score.
     pub score: u32,
-    /// The request names it outright.
+    /// The request names it explicitly.
     pub named: bool,
 }
 
-/// Buffers, per document in whole blocks. Sums wrap only if a table is damaged.
+/// Buffers with an entry per document, in whole blocks. Sums wrap only if a table is damaged.
 #[derive(Debug, Default)]
 pub struct Accumulators {
-    /// Impacts of terms and neighbours, see [`super::parameters::MAX_PARTS`];
-    /// the scores in the end.
+    /// Sums of the impacts of terms and neighbours, see [`super::parameters::MAX_PARTS`]; finally,
+    /// the scores.
     sums: Vec<u16>,
-    /// Shares of names. Those of one name add up to 255 at most.
+    /// Shares of names. The shares of one name add up to at most 255.
     shares: Vec<u8>,
-    /// Per block: its greatest score.
+    /// Block-max: the greatest score of each block.
     block_max: Vec<u16>,
 }
 
-/// The best documents so far. Of equal scores the first by path is better.
+/// The best documents so far. Of equal scores, the first in path order is better.
 struct TopK {
-    /// The worst is on top.
+    /// A heap with the worst document on top.
     heap: BinaryHeap<(Reverse<u32>, u32, u32, bool)>,
     limit: usize,
 }
@@ -59,7 +59,7 @@ impl TopK {
         }
     }
 
-    /// What a document must score to be among the best.
+    /// The score that a document needs to be among the best.
     fn threshold(&self) -> u32 {
         match self.heap.peek() {
             Some((Reverse(worst), ..)) if self.heap.len() == self.limit => *worst,
@@ -78,7 +78,7 @@ impl TopK {
         }
     }
 
-    /// Best first.
+    /// The documents, best first.
     fn finish(self) -> Vec<Scored> {
         let sorted = self.heap.into_sorted_vec().into_iter();
         let scored = |(Reverse(score), _, document, named)| Scored {
@@ -91,8 +91,8 @@ impl TopK {
 }
 
 impl RankTable<'_> {
-    /// The best documents that are accepted, best first, at most `limit`.
-    /// `named` are those that the request names outright.
+    /// The best documents that `accept` returns true for, best first, at most `limit`. `named` are
+    /// the documents that the request names explicitly.
     pub fn best(
         &self,
         query: &Query,
@@ -183,23 +183,21 @@ fn add(sums: &mut [u16], impacts: Impacts<'_>) -> Option<()> {
     Some(())
 }
 
-/// Makes scores of sums, and returns the greatest. A score that would pass 16
-/// bits is as good as the greatest there can be.
+/// Turns sums into scores and returns the greatest. Scores saturate at 16 bits.
 fn score(sums: &mut [u16; BLOCK], shares: &[u8; BLOCK]) -> u16 {
     let mut max = u16x8::ZERO;
     change(sums, shares, |sums, shares| {
         let names = sums.mul_keep_high(shares * u16x8::splat(NAME_FACTOR));
         let scores = sums.saturating_add(names);
-        // The smallest x86-64 has no maximum of unsigned 16-bit numbers.
+        // Baseline x86-64 has no maximum of unsigned 16-bit numbers.
         max = scores + max.saturating_sub(scores);
         scores
     });
     max.to_array().into_iter().fold(0, u16::max)
 }
 
-/// Changes each sum by the byte of its document, eight at a time. Vectors are
-/// written out since the release profile, optimised for size when linking,
-/// makes none of loops.
+/// Changes each sum by the byte of its document, eight at a time. The SIMD vectors are explicit,
+/// because the release profile, which optimises for size when linking, does not vectorise loops.
 fn change(
     sums: &mut [u16; BLOCK],
     bytes: &[u8; BLOCK],
@@ -214,7 +212,7 @@ fn change(
     }
 }
 
-/// What the name adds to a sum: [`NAME_SHARE`] of it for the whole name.
+/// The contribution of the name to a score: [`NAME_SHARE`] of the sum for the whole name.
 pub(super) fn name_impact(sum: u16, share: u8) -> u16 {
     let factor = u16::from(share).wrapping_mul(NAME_FACTOR);
     ((u32::from(sum) * u32::from(factor)) >> 16) as u16

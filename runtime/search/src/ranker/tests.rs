@@ -1,5 +1,5 @@
-//! The tables answer as the formula at the head of `ranker.rs` does, as
-//! [`naive`] computes it.
+//! Compares the tables with the formula in the documentation of `ranker.rs`, as computed by
+//! [`naive`].
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ mod naive;
 
 use naive::Naive;
 
-/// Words that share stems, names and neighbours, and some of the background.
+/// Words that share stems, names and neighbours, some of them in the background corpus.
 const WORDS: &[&str] = &[
     "deploy",
     "deploying",
@@ -65,7 +65,7 @@ fn documents() -> impl Strategy<Value = Vec<Document>> {
     vec(document, 1..40).prop_map(|mut documents| {
         let count = documents.len();
         for (at, document) in documents.iter_mut().enumerate() {
-            // Not in the order of their numbers.
+            // In a different order than their numbers.
             document.path = format!("{:02}", (at * 7 + 3) % count.max(1) * 40 + at);
         }
         documents
@@ -107,7 +107,7 @@ impl<'a> Built<'a> {
         best
     }
 
-    /// Numbers and scores of the best documents.
+    /// The numbers and scores of the best documents.
     fn scores(&self, request: &str, named: &[u32], limit: usize) -> Vec<(u32, u32)> {
         let best = self.best(request, named, limit);
         best.iter().map(|it| (it.document, it.score)).collect()
@@ -122,7 +122,7 @@ impl<'a> Built<'a> {
         table.confidence(&query, best, &explanation, &cooccurring)
     }
 
-    /// Whether the filter lets two terms pass, rightly or not.
+    /// Whether the filter contains two terms, including false positives.
     fn passes(&self, one: &str, other: &str) -> bool {
         let table = self.table();
         let number = |term| table.terms.find(hash(term));
@@ -131,7 +131,7 @@ impl<'a> Built<'a> {
     }
 }
 
-/// What [`Built::scores`] must give.
+/// The expected result of [`Built::scores`].
 fn expected(formula: &Naive<'_>, request: &str, named: &[u32], limit: usize) -> Vec<(u32, u32)> {
     let scores = formula.scores(request);
     let greatest = scores.iter().copied().max().unwrap_or_default().max(1);
@@ -216,7 +216,7 @@ fn document(name: &str, description: &str) -> Document {
 
 #[test]
 fn terms_that_many_documents_hold_are_found_like_others() {
-    // Some terms are in every document and some in one: rows and lists.
+    // Some terms are in every document and some in only one: rows and lists.
     let documents: Vec<Document> = (0..100)
         .map(|it| Document {
             body: format!("common word{it} {}", if it % 3 == 0 { "third" } else { "" }),
@@ -230,7 +230,7 @@ fn terms_that_many_documents_hold_are_found_like_others() {
     }
 }
 
-/// Documents of words of which the first are in most and the last in few.
+/// Documents of words: the first words are in most of them, the last words in few.
 fn many(count: usize) -> Vec<Document> {
     let mut state = 7_usize;
     let mut word = || {

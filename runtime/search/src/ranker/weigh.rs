@@ -1,7 +1,7 @@
-//! Counts the terms of skills and weighs them: the first half of building a
-//! [`super::RankTable`], and all of its floating point. Same documents, same
-//! numbers, on every machine: logarithms come from a library and not from the
-//! system, sums run in a fixed order, and what leaves is rounded to integers.
+//! Counts the terms of skills and computes their weights: the first half of building a
+//! [`super::RankTable`], with all of its floating-point arithmetic. The result is deterministic on
+//! every machine: logarithms come from a library instead of the system, sums run in a fixed order,
+//! and the results are rounded to integers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,42 +11,42 @@ use super::{hash, information};
 use crate::text::clauses::{clauses, is_negative, quoted};
 use crate::text::{Token, Tokenizer};
 
-/// What the ranker reads of one skill.
+/// The parts of a skill that the ranker reads.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
-    /// Its identity, which orders equal scores.
+    /// Its path, which orders equal scores.
     pub path: String,
     /// Its name.
     pub name: String,
     /// Declared keywords, tags and triggers.
     pub keywords: Vec<String>,
-    /// The description, and what else says when the skill is of use.
+    /// The description, and other text that says when the skill is useful.
     pub description: String,
     /// The text after the frontmatter.
     pub body: String,
-    /// Whether it is of the tree dialect, which has a ranker of its own.
+    /// Whether it is of the tree dialect, which has its own ranker.
     pub is_tree: bool,
 }
 
-/// Everything that the table holds.
+/// The contents of the table.
 pub(super) struct Weighed {
-    /// The greatest weight there is.
+    /// The greatest weight of any term in any document.
     pub(super) greatest: f64,
-    /// Ascending by hash: a term's number is its place here.
+    /// In ascending order of hash. The number of a term is its position here.
     pub(super) terms: Vec<Term>,
     /// The documents in which two terms are neighbours, by the terms' numbers.
     pub(super) pairs: BTreeMap<(u32, u32), Vec<u32>>,
-    /// The filter of the terms that co-occur.
+    /// The Bloom filter of terms that co-occur.
     pub(super) cooccurrence: Vec<WordBytes>,
 }
 
-/// A term and where it occurs. Lists ascend by document.
+/// A term and its postings. Lists are in ascending order of document.
 pub(super) struct Term {
     pub(super) text: String,
-    /// How much a request tells by it, in natural units.
+    /// The information of the term, in natural units.
     pub(super) information: f64,
     pub(super) postings: Vec<Posting>,
-    /// Documents whose names hold it, and its share of the name's information.
+    /// Documents whose names contain it, with its share of the name's information.
     pub(super) names: Vec<(u32, f64)>,
 }
 
@@ -54,11 +54,11 @@ pub(super) struct Term {
 pub(super) struct Posting {
     pub(super) document: u32,
     pub(super) weight: f64,
-    /// Bits of [`Field`].
+    /// Mask of [`Field`] bits.
     pub(super) fields: u8,
 }
 
-/// Counts and weighs.
+/// Counts the terms of the documents and computes their weights.
 pub(super) fn weigh(documents: &[Document]) -> Weighed {
     let mut counter = Counter::default();
     let mut tokenizer = Tokenizer::default();
@@ -68,7 +68,7 @@ pub(super) fn weigh(documents: &[Document]) -> Weighed {
     counter.weigh()
 }
 
-/// What documents hold. Terms are numbered as they are first seen.
+/// Counts of all documents. Terms are numbered in the order in which they are first seen.
 #[derive(Default)]
 struct Counter {
     numbers: HashMap<String, u32>,
@@ -76,10 +76,10 @@ struct Counter {
     cooccurrence: cooccurrence::Pairs,
 }
 
-/// One document.
+/// The counts of one document.
 #[derive(Default)]
 struct Counts {
-    /// Per term: its occurrences by field.
+    /// Per term: the number of its occurrences in each field.
     terms: BTreeMap<u32, [u32; FIELDS.len()]>,
     lengths: [u32; FIELDS.len()],
     name: BTreeSet<u32>,
@@ -112,9 +112,8 @@ impl Counter {
         self.documents.push(counts);
     }
 
-    /// Terms that follow one another in a clause of the whole text. Fields are
-    /// cut at dashes too, which separate what a skill is for from what it is
-    /// not for; neighbours are not.
+    /// Counts pairs of neighbouring terms. Fields are also split at dashes, which separate what a
+    /// skill is for from what it is not for; neighbours are not.
     fn neighbours(&mut self, text: &str, tokenizer: &mut Tokenizer, counts: &mut Counts) {
         let mut before = None;
         tokenizer.tokens(text, |token| {
@@ -167,7 +166,7 @@ impl Counter {
                     fields,
                 });
             }
-            // A sum of floats depends on its order: that of the texts.
+            // A floating-point sum depends on its order, so sort by text.
             let mut name: Vec<usize> = counts.name.iter().map(|term| *term as usize).collect();
             name.sort_unstable_by(|a, b| terms[*a].text.cmp(&terms[*b].text));
             let all: f64 = name.iter().map(|term| terms[*term].information).sum();
@@ -193,7 +192,7 @@ impl Counter {
         }
     }
 
-    /// The terms in the order in which they were first seen, not yet weighed.
+    /// The terms in the order in which they were first seen, without postings.
     fn terms(&mut self) -> Vec<Term> {
         let (mut described, mut holding) = (
             vec![0_u32; self.numbers.len()],
@@ -235,7 +234,7 @@ impl Counter {
     }
 }
 
-/// The terms of greatest weight in a document: term, weight, fields.
+/// The terms with the greatest weights in a document: term, weight, fields.
 fn heaviest(
     counts: &Counts,
     averages: &[f64; FIELDS.len()],
@@ -267,7 +266,7 @@ fn heaviest(
     weights
 }
 
-/// Sorts the terms by hash; the number of each by its place before.
+/// Sorts the terms by hash. Returns the new number of each term by its old one.
 fn sort_by_hash(terms: &mut Vec<Term>) -> Vec<u32> {
     let mut sorted: Vec<(u64, usize, Term)> = terms
         .drain(..)

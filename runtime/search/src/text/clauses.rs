@@ -1,7 +1,7 @@
-//! What a description says in passing: phrases that it quotes, which are mostly
-//! examples of requests, and clauses about what the skill is not for.
+//! Finds parts of a description that are treated specially: phrases in quotation marks, which are
+//! mostly examples of requests, and negative clauses, which say what the skill is not for.
 
-/// A clause that begins so says what the skill is not for.
+/// A clause that begins with one of these is negative.
 const NEGATIVE_STARTS: &[&str] = &[
     "avoid",
     "do not",
@@ -13,7 +13,7 @@ const NEGATIVE_STARTS: &[&str] = &[
     "skip",
 ];
 
-/// So does one that holds this.
+/// A clause that contains one of these is negative.
 const NEGATIVE_INSIDE: &[&str] = &[
     "do not trigger",
     "do not use",
@@ -22,7 +22,7 @@ const NEGATIVE_INSIDE: &[&str] = &[
     "not to be used",
 ];
 
-/// Marks that open a quotation, and those that close it.
+/// Pairs of opening and closing quotation marks.
 const QUOTES: &[(char, char)] = &[
     ('"', '"'),
     ('“', '”'),
@@ -32,11 +32,12 @@ const QUOTES: &[(char, char)] = &[
     ('「', '」'),
 ];
 
-/// Longer quotations, in characters, are no examples but a stray mark.
+/// The maximum length of a quotation, in characters. In a longer one, the opening mark is probably
+/// a stray one.
 const LONGEST_QUOTE: usize = 80;
 
-/// The clauses of a text: what lies between line ends, dashes, and the marks
-/// that end a sentence before a blank.
+/// The clauses of a text: split at line ends, at dashes between spaces, and after punctuation that
+/// is followed by white space and ends a sentence.
 pub(crate) fn clauses(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n')
         .flat_map(|line| line.split(" — "))
@@ -64,7 +65,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a clause says what the skill is not for.
+/// Whether a clause is negative: it says what the skill is not for.
 pub(crate) fn is_negative(clause: &str) -> bool {
     let clause = clause.trim().to_lowercase().replace('’', "'");
     let begins = |start: &&str| {
@@ -76,7 +77,7 @@ pub(crate) fn is_negative(clause: &str) -> bool {
         || NEGATIVE_INSIDE.iter().any(|phrase| holds(&clause, phrase))
 }
 
-/// Whether the text holds the phrase as whole words.
+/// Whether the text contains the phrase as whole words.
 fn holds(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         !text[..at].ends_with(char::is_alphanumeric)
@@ -84,14 +85,14 @@ fn holds(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// The phrases in quotation marks, without them.
+/// The phrases in quotation marks, without the marks.
 pub(crate) fn quoted(text: &str) -> Vec<&str> {
     let mut phrases = Vec::new();
     let mut rest = text;
     let mut before = '\0';
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
-        // An apostrophe inside a word opens nothing.
+        // An apostrophe inside a word does not open a quotation.
         let opens = c != '\'' || !before.is_alphanumeric();
         before = c;
         let mark = QUOTES.iter().filter(|(mark, _)| opens && *mark == c);
@@ -104,7 +105,7 @@ pub(crate) fn quoted(text: &str) -> Vec<&str> {
     phrases
 }
 
-/// The text up to the closing mark, if that is near and on the same line.
+/// The text up to the closing mark, if the mark is near and on the same line.
 fn phrase(text: &str, close: char) -> Option<&str> {
     let mut chars = text.char_indices().take(LONGEST_QUOTE + 1);
     let end = chars.find_map(|(at, c)| match c {

@@ -1,15 +1,15 @@
-//! Combining marks that the standard library does not count as letters:
-//! general category M, less what [`char::is_alphanumeric`] already holds.
-//! It knows nothing of words; [`super`] decides what a mark means there.
+//! Combining marks that the standard library does not count as letters: general category M without
+//! the characters that [`char::is_alphanumeric`] covers. [`super`] decides how marks are handled in
+//! words.
 
-/// Whether `c` is a combining mark. May say yes for letters and digits too,
-/// which callers keep anyway.
+/// Whether `c` is a combining mark. May also return `true` for letters and digits, which callers
+/// keep anyway.
 pub(super) fn is_mark(c: char) -> bool {
     u32::from(c) >= MARKS[0] && MARKS.partition_point(|&edge| edge <= u32::from(c)) % 2 == 1
 }
 
-/// Where runs of marks begin and end (exclusive), in turn. Taken from Unicode
-/// 16; runs are joined over letters, digits and unassigned code points.
+/// The start and the end (exclusive) of each run of marks, alternating. From Unicode 16; runs are
+/// joined across letters, digits and unassigned code points.
 #[rustfmt::skip]
 const MARKS: [u32; 226] = [
     0x0300, 0x0363, 0x0483, 0x048a, 0x0591, 0x05b0, 0x0658, 0x0659,

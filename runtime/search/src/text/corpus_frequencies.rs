@@ -1,21 +1,21 @@
-//! How many of some twenty thousand public skills hold a stem: what is rare in
-//! general, for trees too small to tell. Facts, counted once; the list is
-//! `corpus_frequencies.tsv`, in byte order, one stem and its count to a line.
+//! The number of public skills, of about twenty thousand, that contain a stem. It says how rare a
+//! stem is in general, for trees that are too small to say. The counts are in
+//! `corpus_frequencies.tsv`, in byte order, one stem and its count per line.
 
-/// How many skills were counted.
+/// The number of skills that were counted.
 const SKILLS: f64 = 20_944.0;
 
-/// What a stem that is not in the list is taken for.
+/// The count that is assumed for a stem that is not in the list.
 const UNLISTED: f64 = 2.0;
 
 const LIST: &str = include_str!("corpus_frequencies.tsv");
 
-/// The share of public skills that hold the stem.
+/// The share of public skills that contain the stem.
 pub(crate) fn share(stem: &str) -> f64 {
     count(stem).unwrap_or(UNLISTED) / SKILLS
 }
 
-/// Binary search by bytes; a line begins after the last line end before the middle.
+/// Binary search by bytes. The line to compare starts after the last line end before the middle.
 fn count(stem: &str) -> Option<f64> {
     let bytes = LIST.as_bytes();
     let (mut low, mut high) = (0, bytes.len());

@@ -1,17 +1,16 @@
-//! Names that a request spells out: `/name`, `/plugin:name`, `` `name` ``, `name skill`, and
-//! words with a hyphen, which are names more often than not. Whether a skill is
-//! called so, others look up.
+//! Finds names that a request spells out: `/name`, `/plugin:name`, `` `name` ``, `name skill`, and
+//! words with a hyphen, which are usually names. Callers check whether a skill has such a name.
 
-/// What may surround a name without belonging to it.
+/// Characters that may surround a name without being part of it.
 const AROUND: &[char] = &[
     '.', ',', ';', ':', '!', '?', '(', ')', '[', ']', '"', '\'', '“', '”', '*', '`',
 ];
 
-/// Gives each piece of the request that may be a name to `emit`, in order.
+/// Passes each part of the request that may be a name to `emit`, in order.
 pub fn explicit_names<'a>(request: &'a str, mut emit: impl FnMut(&'a str)) {
     let mut parts = request.split('`');
     parts.next();
-    // Every second part lies between two marks; the last one may lack its end.
+    // Every second part is between two backticks; the last one may lack its closing backtick.
     while let (Some(inside), Some(_)) = (parts.next(), parts.next()) {
         emit(inside);
     }
@@ -20,7 +19,7 @@ pub fn explicit_names<'a>(request: &'a str, mut emit: impl FnMut(&'a str)) {
         let word = bare(word);
         if let Some(command) = word.strip_prefix('/') {
             emit(command);
-            // `/plugin:name`, as hosts list the skills of a plug-in.
+            // `/plugin:name`, the form in which hosts list the skills of a plug-in.
             if let Some((_, name)) = command.rsplit_once(':') {
                 emit(name);
             }
@@ -33,7 +32,8 @@ pub fn explicit_names<'a>(request: &'a str, mut emit: impl FnMut(&'a str)) {
     }
 }
 
-/// A word without what surrounds it: mostly nothing, which its ends tell.
+/// A word without the characters around it. Usually there are none; checking its two ends is a fast
+/// path.
 fn bare(word: &str) -> &str {
     match word.as_bytes() {
         [first, .., last] if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() => word,
@@ -41,7 +41,7 @@ fn bare(word: &str) -> &str {
     }
 }
 
-/// The word that a name may stand before.
+/// Whether this is the word `skill`, which marks the word before it as a name.
 fn is_skill(word: &str) -> bool {
     word.eq_ignore_ascii_case("skill")
 }

@@ -1,14 +1,13 @@
-//! The English Snowball stemmer (Porter 2, as of Snowball 3.1), in place and
-//! without allocation: it runs on every word of a request, where a library that
-//! returns new strings would take longer than the ranking itself. A test
-//! compares it with a library word by word.
+//! The English Snowball stemmer (Porter 2, as of Snowball 3.1), in place and without allocation. It
+//! runs on every word of a request; a library that returns new strings would take longer than the
+//! ranking itself. A test compares it with a library word by word.
 //!
 //! Source of the rules: <https://snowballstem.org/algorithms/english/stemmer.html>.
 
 use super::ends::Ends;
 
-/// Stems a lower-case word in place. Words with anything but ASCII letters and
-/// digits stay as they are: the rules know English only.
+/// Stems a lower-case word in place. Words with characters other than ASCII letters and digits are
+/// not changed, because the rules are for English only.
 pub(crate) fn stem(word: &mut String) {
     if word.len() <= 2 || !word.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return;
@@ -32,7 +31,7 @@ pub(crate) fn stem(word: &mut String) {
     word.make_ascii_lowercase();
 }
 
-/// Words whose stem is not what the rules would make of them.
+/// Words with an irregular stem.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("andes", "andes"),
     ("atlas", "atlas"),
@@ -62,26 +61,26 @@ const EXCEPTION_ENDS: Ends = {
     ends
 };
 
-/// Beginnings after which the first region starts, whatever their vowels.
+/// Prefixes after which the first region starts, regardless of their vowels.
 const PREFIXES: &[&str] = &[
     "arsen", "commun", "emerg", "gener", "inter", "later", "organ", "past", "univers",
 ];
 
-/// Which part of the word a suffix must lie in.
+/// The part of the word that must contain a suffix.
 #[derive(Clone, Copy)]
 enum Region {
     First,
     Second,
 }
 
-/// What must stand before a suffix.
+/// The condition on the letters before a suffix.
 #[derive(Clone, Copy)]
 enum Before {
     Anything,
     OneOf(&'static [u8]),
 }
 
-/// A suffix, what replaces it, and where.
+/// A suffix, its replacement, and the conditions of the rule.
 type Rule = (&'static str, &'static str, Region, Before);
 
 use Before::{Anything, OneOf};
@@ -158,7 +157,7 @@ const DERIVED_LETTERS: u32 = last_letters(DERIVED);
 const NESTED_LETTERS: u32 = last_letters(NESTED);
 const ENDINGS_LETTERS: u32 = last_letters(ENDINGS);
 
-/// The letters that the suffixes end in, as bits: most words end in another.
+/// The last letters of the suffixes, as a bit mask. Most words end in another letter.
 const fn last_letters(rules: &[Rule]) -> u32 {
     let (mut letters, mut at) = (0, 0);
     while at < rules.len() {
@@ -169,10 +168,10 @@ const fn last_letters(rules: &[Rule]) -> u32 {
     letters
 }
 
-/// A word at work. A `y` that is a consonant is spelled `Y`.
+/// A word that is being stemmed. A `y` that is a consonant is spelled `Y`.
 struct Stemmer<'a> {
     word: &'a mut String,
-    /// Where the two regions begin.
+    /// The starts of the two regions.
     first: usize,
     second: usize,
 }
@@ -181,7 +180,7 @@ impl<'a> Stemmer<'a> {
     fn new(word: &'a mut String) -> Self {
         mark_consonant_y(word);
         let bytes = word.as_bytes();
-        // The first letter rules most of them out, without a call to compare.
+        // Compare the first letter before calling `starts_with`: it rules most prefixes out.
         let begins = |prefix: &&&str| {
             prefix.as_bytes().first() == bytes.first() && word.starts_with(**prefix)
         };
@@ -201,7 +200,7 @@ impl<'a> Stemmer<'a> {
         self.word.ends_with(suffix)
     }
 
-    /// The word without so many of its last letters.
+    /// The word without its last `suffix` letters.
     fn before(&self, suffix: usize) -> &[u8] {
         &self.word.as_bytes()[..self.word.len() - suffix]
     }
@@ -262,7 +261,7 @@ impl<'a> Stemmer<'a> {
         let stem = self.before(suffix.len());
         if suffix == "ing" {
             match stem {
-                // dying, lying, tying; vying is one of them too.
+                // dying, lying, tying, vying.
                 [consonant, b'y'] if !is_vowel(*consonant) => return self.replace(4, "ie"),
                 b"inn" | b"out" | b"cann" | b"herr" | b"earr" | b"even" => return,
                 _ => {}
@@ -294,13 +293,14 @@ impl<'a> Stemmer<'a> {
         }
     }
 
-    /// Steps 2 to 4: the longest suffix decides, whether or not it may go.
+    /// Steps 2 to 4: only the longest matching suffix is considered, even if its conditions are not
+    /// met.
     fn replace_longest(&mut self, (letters, rules): (u32, &[Rule])) {
         let last = self.word.as_bytes().last();
         if last.is_none_or(|last| letters & 1 << (last & 31) == 0) {
             return;
         }
-        // The last letter rules most suffixes out, without a call to compare.
+        // Compare the last letter before calling `ends_with`: it rules most suffixes out.
         let fits =
             |(suffix, ..): &&Rule| suffix.as_bytes().last() == last && self.ends_with(suffix);
         let Some((suffix, with, region, before)) = rules.iter().find(fits) else {
@@ -334,7 +334,7 @@ impl<'a> Stemmer<'a> {
     }
 }
 
-/// Spells each `y` at the beginning and after a vowel `Y`.
+/// Spells each `y` at the beginning or after a vowel as `Y`.
 fn mark_consonant_y(word: &mut String) {
     if !word.contains('y') {
         return;
@@ -347,7 +347,7 @@ fn mark_consonant_y(word: &mut String) {
     }
 }
 
-/// What follows the first consonant after a vowel.
+/// The start of the region after the first consonant that follows a vowel.
 fn region(word: &[u8], from: usize) -> usize {
     let rest = &word[from..];
     let found = rest
@@ -367,8 +367,8 @@ fn is_doubled(letter: u8) -> bool {
     )
 }
 
-/// A vowel between consonants (the last not w, x or Y), a vowel and a consonant
-/// that are the whole word, or `past`.
+/// Whether the word ends in a short syllable: a vowel between consonants (the last not w, x or Y),
+/// a vowel and a consonant that are the whole word, or `past`.
 fn ends_in_short_syllable(word: &[u8]) -> bool {
     match word {
         [.., b'p', b'a', b's', b't'] => true,
@@ -393,8 +393,8 @@ mod tests {
         word
     }
 
-    /// Words for every rule, each with the stem that the rules' own page or
-    /// their author's vocabulary gives.
+    /// Words for every rule, with their stems from the page of the rules or from its author's
+    /// vocabulary.
     const STEMS: &[(&str, &str)] = &[
         ("consign", "consign"),
         ("consistency", "consist"),
@@ -461,7 +461,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
         #[test]
         fn stems_are_those_of_the_snowball_library(word in words()) {
-            // The library is of Snowball 3.0, which does not know this beginning.
+            // The library implements Snowball 3.0, which lacks this prefix.
             prop_assume!(!word.starts_with("inter"));
             prop_assert_eq!(stemmed(&word), Algorithm::English.stemmer().stem(&word));
         }

@@ -1,13 +1,12 @@
-//! The English and French words that carry no subject (spec 3 §5.1), as sorted
-//! tables. One rule chose them: function words, and the few verbs that only
-//! wrap a request ("I want help with"). A word that could name a subject stays
-//! out, whatever it means in the other language: `car`, `comment`, `ai`, `es`,
-//! `go`, `create`, `make`, `test`.
+//! English and French stop words (spec 3 §5.1), as sorted tables. They are function words, and the
+//! few verbs that only introduce a request ("I want help with"). A word that could name a subject
+//! is not included, whatever it means in the other language: `car`, `comment`, `ai`, `es`, `go`,
+//! `create`, `make`, `test`.
 
 use super::ends::Ends;
 use super::tokens::has;
 
-/// Dropped wherever they stand as a whole token.
+/// Dropped if they are a whole token.
 #[rustfmt::skip]
 pub(super) const STOP_WORDS: &[&str] = &[
     "a", "about", "aimerais", "alors", "also", "am", "an", "and", "any", "are", "as", "at", "au",
@@ -31,17 +30,16 @@ pub(super) const STOP_WORDS: &[&str] = &[
     "été", "êtes", "être",
 ];
 
-/// Dropped by the ranker as well: words of requests that tell no skill from
-/// another, and those of [`STOP_WORDS`] that lose an accent before they are
-/// compared. Spec 3's tokens keep them.
+/// Dropped by the ranker only: words of requests that do not distinguish skills, and those of
+/// [`STOP_WORDS`] that lose an accent before they are compared. The tokens of spec 3 keep them.
 #[rustfmt::skip]
 const TERM_STOP_WORDS: &[&str] = &[
     "etaient", "etait", "ete", "etes", "etre", "get", "got", "let", "like", "meme", "one",
     "thing", "things", "tres", "us", "way",
 ];
 
-/// Dropped right before an apostrophe and more letters: the French elisions,
-/// and the verbs of English negations (`don't`, `isn't`).
+/// Dropped directly before an apostrophe and more letters: French elisions, and the verbs of
+/// English negations (`don't`, `isn't`).
 #[rustfmt::skip]
 pub(super) const BEFORE_APOSTROPHE: &[&str] = &[
     "ain", "aren", "aujourd", "c", "can", "couldn", "d", "didn", "doesn", "don", "hadn", "hasn",
@@ -49,14 +47,14 @@ pub(super) const BEFORE_APOSTROPHE: &[&str] = &[
     "qu", "quelqu", "quoiqu", "s", "shouldn", "t", "wasn", "weren", "won", "wouldn",
 ];
 
-/// Dropped right after letters and an apostrophe: English contractions, `j'ai`,
-/// and the end of `aujourd'hui`.
+/// Dropped directly after letters and an apostrophe: English contractions, `j'ai`, and the end of
+/// `aujourd'hui`.
 pub(super) const AFTER_APOSTROPHE: &[&str] = &["ai", "d", "hui", "ll", "m", "re", "s", "t", "ve"];
 
-/// What follows an English owner. `C's` is not the elision of `c'est`.
+/// The English possessive suffix. The `c` of `C's` is not the elision of `c'est`.
 pub(super) const POSSESSIVE: &str = "s";
 
-/// Whether the ranker drops a lower-case word: one of spec 3's, or of
+/// Whether the ranker drops a lower-case word: a stop word of spec 3, or one of
 /// [`TERM_STOP_WORDS`].
 pub(super) fn is_term_stop_word(word: &str) -> bool {
     ENDS.may_hold(word) && (has(STOP_WORDS, word) || has(TERM_STOP_WORDS, word))

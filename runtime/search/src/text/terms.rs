@@ -1,19 +1,18 @@
-//! Text as the ranker reads it: a sequence of terms, each the stem of a word
-//! that carries a subject. It counts and weighs nothing; [`crate::ranker`] does.
+//! Splits text into the terms that the ranker indexes: the stems of words that carry a subject.
+//! [`crate::ranker`] counts and weighs them.
 //!
-//! - *Words* are runs of letters, marks and digits of any script; everything
-//!   else separates, `_` and hyphens too, so `front-end` is two words and a path
-//!   is its segments. `c++`, `c#` and the like keep their sign.
-//! - *camelCase* is two words where a capital and a small letter follow a small
-//!   one (`fetchUser`; not `APIs`, `SQLite` or `iOS`).
+//! - *Words* are runs of letters, marks and digits of any script. Everything else separates words,
+//!   including `_` and hyphens, so `front-end` is two words and each segment of a path is a word.
+//!   `c++`, `c#` and the like keep their sign.
+//! - *camelCase* is split before a capital between two lower-case letters (`fetchUser`; not `APIs`,
+//!   `SQLite` or `iOS`).
 //! - *Elisions* and contractions lose their short piece (`l'API`, `what's`).
-//! - *Case and accents* are folded: compatibility decomposition, then the marks
-//!   of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped. Marks of Indic
-//!   scripts are vowels and stay.
-//! - *Words without a subject* ([`is_term_stop_word`]) and single
-//!   ASCII letters, other than `c` and `r`, are dropped.
-//! - *Stems* are English ([`super::stem`]). Of text in Chinese, Japanese or
-//!   Korean, whose words no blank parts, each two neighbours are a term.
+//! - *Case and accents* are folded: compatibility decomposition, then the marks of Latin, Greek,
+//!   Cyrillic, Hebrew and Arabic are dropped. Marks of Indic scripts are vowels and are kept.
+//! - *Stop words* ([`is_term_stop_word`]) and single ASCII letters other than `c` and `r` are
+//!   dropped.
+//! - *Stems* are English ([`super::stem`]). Chinese, Japanese and Korean text has no spaces between
+//!   words (or, for Korean, none that separate stems), so its terms are character bigrams.
 
 use std::ops::Range;
 
@@ -25,19 +24,19 @@ use super::stem::stem;
 use super::stop_words::is_term_stop_word;
 use super::tokens::{is_apostrophe, without_elisions};
 
-/// Longer words are keys and digests, which nobody types.
+/// Longer words, in bytes, are dropped: they are keys and digests, which nobody searches for.
 const LONGEST: usize = 64;
 
-/// What a text is cut into.
+/// A token of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Token<'a> {
     /// A term.
     Term(&'a str),
-    /// Punctuation that parts clauses: terms beside it are no neighbours.
+    /// Punctuation between clauses: the terms before and after it are not neighbours.
     Break,
 }
 
-/// Cuts texts; holds the buffers, so that cutting another allocates nothing.
+/// Splits texts into terms. It keeps its buffers, so that the next text allocates nothing.
 #[derive(Debug, Default)]
 pub struct Tokenizer {
     word: String,
@@ -45,13 +44,13 @@ pub struct Tokenizer {
 }
 
 impl Tokenizer {
-    /// Gives the terms of `text` to `emit`, in order, repeated ones too.
+    /// Passes the terms of `text` to `emit`, in order, including duplicates.
     pub fn tokens(&mut self, text: &str, mut emit: impl FnMut(Token<'_>)) {
         self.pieces(text, &mut |token, _| emit(token));
     }
 
-    /// Gives the terms of `text` and where they stand in it to `emit`, in the
-    /// order of their beginnings. Those of text without blanks overlap.
+    /// Passes the terms of `text` and their byte ranges to `emit`, in order of their starts. Terms
+    /// of text without spaces overlap.
     pub fn positions(&mut self, text: &str, mut emit: impl FnMut(&str, Range<usize>)) {
         self.pieces(text, &mut |token, of| {
             if let Token::Term(term) = token {
@@ -61,7 +60,7 @@ impl Tokenizer {
         });
     }
 
-    /// Gives the terms to `emit`, each with the part of `text` it was made of.
+    /// Passes the tokens to `emit`, each with the part of `text` that it was made from.
     fn pieces(&mut self, text: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
         let mut rest = text;
         while let Some(start) = rest.find(is_kept) {
@@ -86,7 +85,7 @@ impl Tokenizer {
         }
     }
 
-    /// A run of letters and digits; `after` is what follows it.
+    /// Processes a run of letters and digits; `after` is the text that follows it.
     fn piece(&mut self, piece: &str, after: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
         let mut rest = piece;
         while let Some(first) = rest.chars().next() {
@@ -133,8 +132,8 @@ impl Tokenizer {
     }
 }
 
-/// Where the text's first run ends, if it is of small ASCII letters and digits
-/// alone: most are, and need none of the rules for others.
+/// The end of the first run of the text, if it consists of lower-case ASCII letters and digits
+/// only. This is a fast path: most runs do, and need none of the other rules.
 fn plain_end(text: &str) -> Option<usize> {
     let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = text.as_bytes();
@@ -143,7 +142,7 @@ fn plain_end(text: &str) -> Option<usize> {
     (end > 0 && bytes.get(end).is_none_or(parts)).then_some(end)
 }
 
-/// Each two neighbours, or the one character there is.
+/// Passes each character bigram to `emit`, or the single character of a run of one.
 fn unspaced(run: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
     let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
     let (mut start, Some(mut middle)) = (0, ends.next()) else {
@@ -159,8 +158,8 @@ fn unspaced(run: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
     }
 }
 
-/// Where the first word of a run without blanks ends: at its end, before
-/// another script, or before the capital that begins a new word.
+/// The end of the first word of a run: before a character of an unspaced script, before a capital
+/// that begins a new word, or at the end of the run.
 fn word_end(run: &str) -> usize {
     let mut before = '\0';
     let mut chars = run.char_indices().peekable();
@@ -169,7 +168,7 @@ fn word_end(run: &str) -> usize {
             return at;
         }
         let next_is_lower = chars.peek().is_some_and(|(_, next)| next.is_lowercase());
-        // Not after a capital: of `APIs` and `SQLite` the parts would be none.
+        // Not after a capital: the parts of `APIs` and `SQLite` would not be words.
         if c.is_uppercase() && next_is_lower && (before.is_lowercase() || before.is_numeric()) {
             return at;
         }
@@ -178,7 +177,7 @@ fn word_end(run: &str) -> usize {
     run.len()
 }
 
-/// The sign that belongs to a letter before it, as in `c++` and `f#`.
+/// The sign that belongs to a preceding letter, as in `c++` and `f#`.
 fn signed(after: &str) -> Option<&str> {
     ["++", "#"].into_iter().find(|sign| {
         after
@@ -191,7 +190,7 @@ fn is_kept(c: char) -> bool {
     c.is_alphanumeric() || is_mark(c)
 }
 
-/// What parts clauses.
+/// Whether the character separates clauses.
 fn is_break(c: char) -> bool {
     matches!(
         c,
@@ -215,8 +214,8 @@ fn is_break(c: char) -> bool {
     )
 }
 
-/// Han, kana and Hangul: scripts (or, for Hangul, a grammar) in which a blank
-/// does not tell where the part that carries the meaning ends.
+/// Han, kana and Hangul: scripts without spaces between words or, for Hangul, with suffixes
+/// attached to the words that carry the meaning.
 fn is_unspaced(c: char) -> bool {
     matches!(
         u32::from(c),
@@ -225,7 +224,7 @@ fn is_unspaced(c: char) -> bool {
     )
 }
 
-/// Accents, points and vowel signs that writers leave out at will.
+/// Accents, points and vowel signs, which writers often omit.
 fn is_dropped_mark(c: char) -> bool {
     matches!(u32::from(c), 0x0300..=0x036f | 0x0591..=0x05c7 | 0x064b..=0x065f | 0x0670)
 }
@@ -236,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// Text, and its terms with single blanks between them; `|` is a break.
+    /// Text, and its terms separated by spaces; `|` is a break.
     const TEXTS: &[(&str, &str)] = &[
         ("", ""),
         ("the of a le la les what how please", ""),

@@ -1,5 +1,5 @@
-//! How a request is cut into tokens for keyword matching (spec 3 §5.1). It
-//! scores nothing: [`crate::keywords`] does.
+//! Splits a request into tokens for keyword matching (spec 3 §5.1). [`crate::keywords`] does the
+//! scoring.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -8,18 +8,18 @@ use super::combining_marks::is_mark;
 use super::lower;
 use super::stop_words::{AFTER_APOSTROPHE, BEFORE_APOSTROPHE, POSSESSIVE, STOP_WORDS};
 
-/// Cuts a request into tokens: lower-cased, without punctuation, without stop
-/// words, each once, in order.
+/// Splits a request into tokens: lower-cased, without punctuation and stop words, without
+/// duplicates, in order.
 ///
-/// Points the spec leaves open, and what happens:
-/// - *Punctuation* is all but letters, marks and digits of any script, hyphens,
-///   and the zero-width joiners that Persian and Indic words are spelled with.
-///   It separates; so `node.js` is two tokens, and `c++` is `c`.
-/// - *Hyphens*: U+2010 and U+2011 count as the ASCII one, dashes do not. They
-///   are trimmed at both ends; what holds no letter and no digit is dropped.
-/// - *Apostrophes* separate, and the short piece of an elision or contraction
-///   is dropped with them (`l'API` → `api`, `what's` → nothing), but only there:
-///   a lone `c`, `d` or `r` is a language and stays.
+/// Details that the spec does not define:
+/// - *Punctuation* is everything except letters, marks and digits of any script, hyphens, and the
+///   zero-width joiners that occur in the spelling of Persian and Indic words. It separates tokens,
+///   so `node.js` is two tokens, and `c++` is `c`.
+/// - *Hyphens*: U+2010 and U+2011 count as the ASCII hyphen, dashes do not. Hyphens are trimmed at
+///   both ends; a token without a letter or digit is dropped.
+/// - *Apostrophes* separate tokens, and the short piece of an elision or contraction is dropped
+///   (`l'API` → `api`, `what's` → nothing), but only next to an apostrophe: a separate `c`, `d` or
+///   `r` is a programming language and is kept.
 /// - *Scripts without spaces*: a run of Chinese or Japanese is one token.
 pub fn tokenize(request: &str) -> Vec<String> {
     let text = lower(request);
@@ -32,7 +32,7 @@ pub fn tokenize(request: &str) -> Vec<String> {
         .collect()
 }
 
-/// The pieces between apostrophes, less those that only glue words together.
+/// The pieces of a word between apostrophes, without those of elisions and contractions.
 pub(super) fn without_elisions(word: &str) -> impl Iterator<Item = &str> {
     let mut before = "";
     let mut pieces = word.split(is_apostrophe).peekable();
@@ -47,7 +47,7 @@ pub(super) fn without_elisions(word: &str) -> impl Iterator<Item = &str> {
     .flatten()
 }
 
-/// The piece with one kind of hyphen, and none at its ends.
+/// The piece with ASCII hyphens only, and none at its ends.
 fn spelled(piece: &str) -> String {
     piece
         .trim_start_matches(|c: char| !c.is_alphanumeric())
@@ -61,17 +61,17 @@ fn is_kept(c: char) -> bool {
     c.is_alphanumeric() || is_hyphen(c) || is_joiner(c) || is_mark(c)
 }
 
-/// The typewriter's, the typographer's and the full-width one.
+/// The ASCII, typographic and full-width apostrophes.
 pub(super) fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '\u{ff07}')
 }
 
-/// The ASCII hyphen, Unicode's own and the one that does not break lines.
+/// The ASCII hyphen, the Unicode hyphen and the non-breaking hyphen.
 fn is_hyphen(c: char) -> bool {
     matches!(c, '-' | '\u{2010}' | '\u{2011}')
 }
 
-/// Zero-width joiner and non-joiner: spelling, not punctuation.
+/// Zero-width joiner and non-joiner: part of the spelling, not punctuation.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
@@ -80,14 +80,13 @@ fn is_stop_word(token: &str) -> bool {
     has(STOP_WORDS, token)
 }
 
-/// Whether a sorted table of lower-case words holds the word, whatever the case
-/// of its ASCII letters.
+/// Whether a sorted table of lower-case words contains the word, ignoring ASCII case.
 pub(super) fn has(table: &[&str], word: &str) -> bool {
     let lower = |byte: u8| byte.to_ascii_lowercase();
     let Some(first) = word.bytes().next().map(lower) else {
         return false;
     };
-    // Most words differ in the first letter, which needs no loop to tell.
+    // The first letter settles most comparisons without a loop.
     let compared = |entry: &&str| {
         let (initial, rest) = entry.as_bytes().split_first()?;
         let by_rest = || rest.iter().copied().cmp(word.bytes().skip(1).map(lower));
@@ -104,9 +103,9 @@ mod tests {
 
     use super::*;
 
-    /// Request, and its tokens with single blanks between them.
+    /// Request, and its tokens separated by spaces.
     const REQUESTS: &[(&str, &str)] = &[
-        // The spec's own example.
+        // The example of the spec.
         (
             "Create a React component for the authentication",
             "create react component authentication",
@@ -114,7 +113,7 @@ mod tests {
         ("", ""),
         (" \t\n\u{a0}\u{3000}", ""),
         ("the of a le la les", ""),
-        // Letters, marks and digits of any script survive; the rest separates.
+        // Letters, marks and digits of any script are kept; everything else separates.
         ("Déployer l’API à Zürich", "déployer api zürich"),
         ("re\u{301}sume\u{301}, naïve", "re\u{301}sume\u{301} naïve"),
         ("创建 React 组件。", "创建 react 组件"),
@@ -134,7 +133,7 @@ mod tests {
         ("c++ C# F# r d 3", "c f r d 3"),
         ("«pdf»—(\"docx\")", "pdf docx"),
         ("😀pdf👨\u{200d}👩 ❤\u{fe0f} ok", "pdf ok"),
-        // Hyphens are kept inside, trimmed outside, dropped alone.
+        // Hyphens are kept inside a token and trimmed at its ends; a hyphen alone is dropped.
         ("front-end -x --flag-- - -- ‑", "front-end x flag"),
         ("co‐op co‑op co-op co–op", "co-op co op"),
         ("-the- peut-être", ""),
@@ -148,7 +147,7 @@ mod tests {
         ("rock'n'roll o'reilly", "rock roll o reilly"),
         ("write 'c' and 'd', C's memory", "write c d memory"),
         ("l＇app", "app"),
-        // Each once, in order.
+        // Duplicates are dropped, and the order is kept.
         ("Go go GO gopher go", "go gopher"),
         ("I want help: please use the PDF; how do I need it?", "pdf"),
     ];

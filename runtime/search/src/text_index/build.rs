@@ -1,4 +1,5 @@
-//! Builds a [`super::TextIndex`]. Same documents, same bytes.
+//! Builds a [`super::TextIndex`]. The result is deterministic: the same documents give the same
+//! bytes.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use crate::error::Error;
 use crate::table::{ends, fit, write_varint};
 use crate::text::lower_into;
 
-/// What is searched of one skill. The parts stand on lines of their own.
+/// The searchable text of one skill. No match spans two of its parts.
 #[derive(Debug, Clone, Copy)]
 pub struct DocText<'a> {
     /// The last segment of its path.
@@ -31,12 +32,12 @@ impl<'a> DocText<'a> {
     }
 }
 
-/// Where a word occurs, while documents are being read.
+/// The documents that contain a word, collected while documents are read.
 struct Occurrences {
-    /// How many documents.
+    /// The number of documents.
     count: u32,
     last: u32,
-    /// Their ids as [`super::postings`] writes gaps.
+    /// Their ids, delta encoded as in [`super::postings`].
     gaps: Vec<u8>,
 }
 
@@ -44,7 +45,7 @@ type Dictionary = HashMap<Box<str>, Occurrences, Hashing>;
 
 type Hashing = BuildHasherDefault<WordHasher>;
 
-/// Words that occur in exactly the same documents.
+/// A group: the words that occur in exactly the same documents.
 struct Group<'a> {
     count: u32,
     gaps: &'a [u8],
@@ -79,7 +80,7 @@ pub fn build(documents: &[DocText<'_>]) -> Result<[Vec<u8>; COLUMNS], Error> {
     ])
 }
 
-/// The words of the same documents, most documents first, words in byte order.
+/// The groups in descending order of document count, each with its words in byte order.
 fn grouped(dictionary: &Dictionary) -> Vec<Group<'_>> {
     let mut words: HashMap<&[u8], Group<'_>, Hashing> = HashMap::default();
     for (word, found) in dictionary {
@@ -98,7 +99,7 @@ fn grouped(dictionary: &Dictionary) -> Vec<Group<'_>> {
     groups
 }
 
-/// Every distinct word, and the documents that hold it.
+/// Every distinct word, with the documents that contain it.
 fn read(documents: &[DocText<'_>]) -> Dictionary {
     let mut dictionary = Dictionary::default();
     let mut lowered = String::new();
@@ -135,8 +136,8 @@ fn note(dictionary: &mut Dictionary, word: &str, id: u32) {
     }
 }
 
-/// xxh3: the dictionary is asked once per word of every document, which takes
-/// most of the time, and its order is never seen.
+/// xxh3, because looking up every word of every document takes most of the time. The order of the
+/// map does not affect the result.
 #[derive(Default)]
 struct WordHasher(u64);
 

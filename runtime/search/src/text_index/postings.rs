@@ -1,12 +1,12 @@
-//! Lists of documents: how they are written, and sets to collect them in.
+//! Document lists: their encoding, and the sets they are decoded into.
 //!
-//! A list is the gaps between ascending document ids, as varints: the first
-//! id, then each difference to the one before. Where a bitmap of all documents is no longer than that, the list is
-//! the bitmap; so a list of a bitmap's length is one, and no flag is needed.
+//! A list is delta encoded: the first document id, then each difference from the id before, as
+//! varints. If a bitmap of all documents is no longer than that, the list is the bitmap. A list is
+//! a bitmap if and only if it has a bitmap's length, so no flag is needed.
 
 use crate::table::read_varint;
 
-/// The list in the form that is kept: the gaps, or a bitmap if that is shorter.
+/// The stored form of a list: the gaps, or a bitmap if that is no longer.
 pub(super) fn compact(gaps: &[u8], documents: u32) -> Vec<u8> {
     if gaps.len() < bitmap_len(documents) {
         return gaps.to_vec();
@@ -34,7 +34,7 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    /// No document of so many.
+    /// The empty set, for documents numbered below `count`.
     pub(super) fn none(count: u32) -> Self {
         Self {
             count,
@@ -42,7 +42,7 @@ impl Documents {
         }
     }
 
-    /// All documents of so many.
+    /// The set of all documents numbered below `count`.
     pub(super) fn all(count: u32) -> Self {
         let mut set = Self {
             count,
@@ -52,7 +52,7 @@ impl Documents {
         set
     }
 
-    /// Adds a list; none where it names a document that does not exist.
+    /// Adds a list. Returns `None` if it contains a document that does not exist.
     pub(super) fn add_list(&mut self, list: &[u8]) -> Option<()> {
         if list.len() == bitmap_len(self.count) {
             self.add_bitmap(list)
@@ -80,7 +80,7 @@ impl Documents {
         Some(())
     }
 
-    /// Clears the bits after the last document; whether there were none.
+    /// Clears the bits after the last document. Returns whether they were all clear before.
     fn drop_beyond(&mut self) -> bool {
         let used = self.count % 64;
         let Some(last) = self.bits.last_mut().filter(|_| used > 0) else {
@@ -92,7 +92,7 @@ impl Documents {
         clean
     }
 
-    /// Leaves only documents that are in the other set too.
+    /// Intersects the set with another one.
     pub(super) fn keep(&mut self, other: &Self) {
         for (word, other) in self.bits.iter_mut().zip(&other.bits) {
             *word &= other;
@@ -110,7 +110,7 @@ impl Documents {
         self.bits.iter().all(|word| *word == 0)
     }
 
-    /// The documents, ascending.
+    /// The documents in ascending order.
     pub(super) fn into_ids(self) -> Vec<u32> {
         let mut ids = Vec::new();
         for (base, word) in (0..self.count).step_by(64).zip(self.bits) {

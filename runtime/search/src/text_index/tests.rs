@@ -1,4 +1,4 @@
-//! The text index against searching every text, and against damage.
+//! Compares the text index with a search of every text, and tests damaged columns.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn built(texts: &[Texts]) -> [Vec<u8>; COLUMNS] {
     build(&documents(texts)).expect("small")
 }
 
-/// Spec 4 word by word.
+/// A literal implementation of spec 4.
 fn naive(texts: &[Texts], words: &[String]) -> Vec<u32> {
     let holds_all = |text: &Texts| {
         let text = lower(&text.join("\n"));
@@ -75,7 +75,7 @@ const SHELF: &[[&str; 4]] = &[
     ["empty", "", "", ""],
 ];
 
-/// Query, and which of the shelf's documents it finds.
+/// Query, and the documents of the shelf that it finds.
 const QUERIES: &[(&str, &[u32])] = &[
     ("pdf", &[0]),
     ("PDF", &[0]),
@@ -84,18 +84,18 @@ const QUERIES: &[(&str, &[u32])] = &[
     ("form pdf kube", &[]),
     ("form.pdf", &[0]),
     ("orm", &[0, 1]),
-    // White space ends a word, on every line and in every part.
+    // White space separates words, on every line and in every part.
     ("bd ready", &[0, 1]),
     ("bd\u{a0}ready", &[1]),
     ("toolsfill", &[]),
     ("pdf-toolspdf", &[]),
     ("steps1.", &[]),
-    // Lower-casing is the same on both sides.
+    // Texts and queries are lower-cased in the same way.
     ("οδος", &[2]),
     ("ΟΔΟΣ δρόμοσ", &[2]),
     ("İstanbul", &[2]),
     ("straße ß", &[2]),
-    // Everything, nothing, and letters that many words hold.
+    // All documents, no documents, and letters that many words contain.
     ("", &[0, 1, 2, 3]),
     (" \t\r\n\x0c", &[0, 1, 2, 3]),
     ("e", &[0, 1, 2, 3]),
@@ -163,8 +163,8 @@ fn hundreds_of_documents_are_told_apart() {
     }
 }
 
-/// The columns of a small index, so that the layout cannot change unnoticed:
-/// whoever changes it must raise the version of the bundle format.
+/// The columns of a small index, to detect changes of the layout. A change requires a new version
+/// of the bundle format.
 #[test]
 fn columns_of_a_small_index_stay_as_they_are() {
     let columns = built(&texts(&[["a", "A b", "", "c"], ["d", "b", "", ""]]));
@@ -177,7 +177,7 @@ fn columns_of_a_small_index_stay_as_they_are() {
     assert_eq!(columns, expected);
 }
 
-/// Short texts over few letters, so that words often hold one another.
+/// Short texts over a small alphabet, so that words often contain each other.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => select(&["foo", "bar", "oof", "a", "b", "é", "-"][..]).prop_map(str::to_owned),
@@ -187,7 +187,7 @@ fn text() -> impl Strategy<Value = String> {
     vec(piece, 0..7).prop_map(|pieces| pieces.concat())
 }
 
-/// More than eight documents now and then: fewer always make bitmaps.
+/// Sometimes more than eight documents: up to eight always result in bitmaps.
 fn shelf() -> impl Strategy<Value = Vec<Texts>> {
     let name = select(&["", "foo", "Bar", "oo"][..]).prop_map(str::to_owned);
     vec(

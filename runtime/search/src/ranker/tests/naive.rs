@@ -1,5 +1,5 @@
-//! The formula at the head of `ranker.rs`, document by document, in floating
-//! point until the rounding.
+//! The formula in the documentation of `ranker.rs`, computed document by document, in floating
+//! point until it is rounded.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -54,11 +54,11 @@ fn field(document: &Document, field: Field) -> Vec<String> {
     }
 }
 
-/// The formula, without tables.
+/// The formula, computed without tables.
 pub(super) struct Naive<'a> {
     pub(super) documents: &'a [Document],
     fields: Vec<[Vec<String>; FIELDS.len()]>,
-    /// The greatest weight there is.
+    /// The greatest weight of any term in any document.
     greatest: f64,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Naive<'a> {
         greatest
     }
 
-    /// What a term adds to a score, in impacts.
+    /// The contribution of a term to a score, in impacts.
     fn impact(&self, document: usize, term: &str) -> f64 {
         let weight = self.weight(document, term);
         let rounded = (weight / self.greatest * 255.0).round();
@@ -129,8 +129,8 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// How sure it is that the request means its best document. `passes` says
-    /// which terms the table's filter lets pass.
+    /// The confidence that the request means its best document. `passes` returns whether the filter
+    /// of the table contains a pair of terms.
     pub(super) fn confidence(
         &self,
         request: &str,
@@ -168,7 +168,7 @@ impl<'a> Naive<'a> {
         (sum / all.max(LEAST_INFORMATION).sqrt()).max(0.0)
     }
 
-    /// Whether the terms stand at most two apart in a text of some document.
+    /// Whether the terms occur at most two apart in a text of some document.
     fn cooccur(&self, one: &str, other: &str) -> bool {
         let described = |it: &Document| {
             let texts = [&it.name, &it.description];
@@ -237,7 +237,7 @@ impl<'a> Naive<'a> {
     }
 }
 
-/// Natural units as the table stores them.
+/// A number of natural units, rounded as in the table.
 fn stored(number: f64) -> f64 {
     f64::from(fixed(number)) / FRACTION
 }
