@@ -5,6 +5,7 @@
 mod changes;
 mod current;
 mod refresh;
+mod watch;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,6 +19,7 @@ use crate::error::Error;
 pub(crate) use changes::Changes;
 pub(crate) use current::Generation;
 pub(crate) use refresh::{NotLoaded, Refreshed, Refresher};
+pub use watch::WatchPaths;
 
 /// A place that skills come from.
 pub trait Source: Send + Sync + 'static {
@@ -34,6 +36,30 @@ pub trait Source: Send + Sync + 'static {
     /// The skills in their present state. `previous` is what the last load gave, for sources that
     /// build on it.
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error>;
+
+    /// Skills that an earlier process has left, if any. They are served until the first look at
+    /// the source has shown whether they are still current, so this must be fast.
+    fn stored(&self) -> Option<Loaded> {
+        None
+    }
+
+    /// What to serve while the first load takes longer than a call waits; `None` if there is
+    /// nothing.
+    fn stand_in(&self) -> Option<Loaded> {
+        None
+    }
+
+    /// The places to watch, so that the source need not be asked before every call. `None` if
+    /// watching would not show every change.
+    fn watch_paths(&self) -> Option<WatchPaths> {
+        None
+    }
+
+    /// Whether a program is in the middle of changing many files, as `git checkout` is while it
+    /// holds its lock. Only asked when something has changed.
+    fn is_being_changed(&self) -> bool {
+        false
+    }
 
     /// Whether a later load may give other skills.
     fn can_change(&self) -> bool {
@@ -181,6 +207,22 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         (**self).load(previous)
+    }
+
+    fn stored(&self) -> Option<Loaded> {
+        (**self).stored()
+    }
+
+    fn stand_in(&self) -> Option<Loaded> {
+        (**self).stand_in()
+    }
+
+    fn watch_paths(&self) -> Option<WatchPaths> {
+        (**self).watch_paths()
+    }
+
+    fn is_being_changed(&self) -> bool {
+        (**self).is_being_changed()
     }
 
     fn can_change(&self) -> bool {

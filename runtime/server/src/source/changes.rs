@@ -1,5 +1,5 @@
-//! Waits for skills to be replaced and to come to rest. While someone waits here, a timer asks the
-//! source as well; otherwise nothing here costs anything. What a client is told of a change is
+//! Waits for skills to be replaced and to come to rest. While someone waits here, the watch on the
+//! source is followed, or else a timer asks it; otherwise nothing here costs anything. What a client is told of a change is
 //! decided in `mcp::notifier`.
 
 use std::time::{Duration, Instant};
@@ -8,14 +8,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::Refresher;
-
-/// How long nothing may move before a change is reported. Editors and `git checkout` write many
-/// files one after the other, and every notification makes a host ask for the whole list and lose
-/// its prompt cache.
-const QUIET: Duration = Duration::from_millis(500);
-
-/// Changes of a source that never comes to rest are reported after this long.
-const LONGEST: Duration = Duration::from_secs(5);
+use super::watch::{LONGEST, QUIET, Watch};
 
 /// How often the timer asks. Calls see every edit at once anyway; this is for hosts that sit idle
 /// with an old list.
@@ -54,21 +47,33 @@ impl<'a> Changes<'a> {
     /// before, or read the same: compare digests.
     pub(crate) async fn settled(&mut self) {
         while !self.has_changed() {
+            let watch = self.refresher.watch();
             tokio::select! {
                 _ = self.published.changed() => break,
-                () = sleep(self.pause) => self.look().await,
+                () = reported(watch.as_deref()) => break,
+                () = sleep(self.pause), if watch.is_none() => self.look().await,
             }
         }
         let latest = tokio::time::Instant::now() + LONGEST;
         loop {
             self.published.mark_unchanged();
-            sleep(QUIET).await;
+            sleep(self.unrest().unwrap_or(QUIET)).await;
+            let is_late = tokio::time::Instant::now() >= latest;
+            if !is_late && self.unrest().is_some() {
+                continue;
+            }
             self.look().await;
-            if !self.has_changed() || tokio::time::Instant::now() >= latest {
+            if is_late || !self.has_changed() {
                 break;
             }
         }
         self.published.mark_unchanged();
+    }
+
+    /// How long the watched places must still be quiet, if something has just changed there.
+    fn unrest(&self) -> Option<Duration> {
+        let quiet_for = self.refresher.watch()?.quiet_for()?;
+        QUIET.checked_sub(quiet_for)
     }
 
     async fn look(&mut self) {
@@ -84,6 +89,14 @@ impl<'a> Changes<'a> {
     fn has_changed(&self) -> bool {
         // It fails only if the refresher is gone, and we hold it.
         self.published.has_changed().unwrap_or(false)
+    }
+}
+
+/// Returns when a watch reports a change.
+async fn reported(watch: Option<&Watch>) {
+    match watch {
+        Some(watch) => watch.changed().await,
+        None => std::future::pending().await,
     }
 }
 

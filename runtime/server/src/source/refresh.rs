@@ -1,21 +1,43 @@
-//! When a source is asked for newer skills, and what happens then: before every call the
-//! fingerprint, only if it moved a load, then one swap of what is current. One look at the source
-//! runs at a time, and a load that fails leaves the old skills in place.
+//! When a source is asked for newer skills, and what happens then: the fingerprint, only if it
+//! moved a load, then one swap of what is current. One look at the source runs at a time, and a
+//! load that fails leaves the old skills in place.
+//!
+//! Before a call is answered, the watch is asked whether anything has changed; where there is none,
+//! the fingerprint, for a limited time. The skills that an earlier process stored are served at
+//! once, while the first look is under way.
 //!
 //! A look that cannot block runs where it is called; any other runs on a thread of its own. It runs
 //! to its end even if its caller stops waiting, so a client that hangs up and asks again does not
 //! start a second one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwapOption;
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
+use tokio::time::{sleep, timeout};
 
 use super::current::{Current, Generation};
+use super::watch::{LONGEST, Unwatchable, Verdict, Watch};
 use super::{Kind, Source};
 use crate::error::Error;
+
+/// How long a call waits for the first skills, and for a load after a change.
+const LOAD: Duration = Duration::from_secs(2);
+
+/// How long a call waits for the fingerprint of a source that is not watched, if there are skills
+/// to answer from. A local disk needs 20 ms for 10,000 files; a network that needs longer delays
+/// no call more than this, and its changes show in a later one.
+const SWEEP: Duration = Duration::from_millis(100);
+
+/// A process that answers fewer calls than this does not pay for a watch.
+const CALLS_BEFORE_WATCH: u32 = 3;
+
+/// How long after the system has refused to watch it is asked again.
+const WATCH_RETRY: Duration = Duration::from_secs(60);
 
 /// How long a state that did not load is left alone. Without this pause every call would try
 /// again; with it a passing failure (no file descriptors left) still heals.
@@ -36,21 +58,19 @@ pub(crate) struct Refresher(Arc<Inner>);
 
 struct Inner {
     source: Box<dyn Source>,
-    policy: Policy,
     current: Current,
+    /// Reports changes; empty where nothing can be watched.
+    watch: ArcSwapOption<Watch>,
     /// Held by the one look at the source that runs.
     check: Arc<Mutex<Check>>,
+    /// When the look that runs began, unless it is loading.
+    sweeping: std::sync::Mutex<Option<Instant>>,
+    /// Whether the current skills were stored by an earlier process, and no look has ended yet.
+    unverified: AtomicBool,
+    /// Looks that ran where they were called.
+    inline_looks: AtomicU32,
     /// Whether a requested refresh runs or waits for its turn.
     refreshing: AtomicBool,
-}
-
-/// When the source is asked whether it has moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Policy {
-    /// Once, for the first load.
-    Never,
-    /// Before every call, so that each call sees the latest edit.
-    EveryCall,
 }
 
 /// The outcome of a requested refresh.
@@ -76,6 +96,10 @@ struct Check {
     /// When the last look at the source began.
     began: Option<Instant>,
     failure: Option<Failure>,
+    /// Since when loads are discarded because files were being written.
+    discarding: Option<Instant>,
+    /// When watching failed.
+    unwatchable: Option<Instant>,
 }
 
 struct Failure {
@@ -88,23 +112,21 @@ struct Failure {
 
 impl Refresher {
     pub(crate) fn new(source: impl Source) -> Self {
-        let policy = if source.can_change() {
-            Policy::EveryCall
-        } else {
-            Policy::Never
-        };
         Self(Arc::new(Inner {
             source: Box::new(source),
-            policy,
             current: Current::new(),
+            watch: ArcSwapOption::empty(),
             check: Arc::default(),
+            sweeping: std::sync::Mutex::default(),
+            unverified: AtomicBool::new(false),
+            inline_looks: AtomicU32::new(0),
             refreshing: AtomicBool::new(false),
         }))
     }
 
     /// Whether other skills may be served later.
     pub(crate) fn can_change(&self) -> bool {
-        self.0.policy != Policy::Never
+        self.0.source.can_change()
     }
 
     /// What kind of place the skills come from.
@@ -127,35 +149,95 @@ impl Refresher {
         self.0.current.get()
     }
 
+    /// The watch on the source, if there is one.
+    pub(super) fn watch(&self) -> Option<Arc<Watch>> {
+        self.0.watch.load_full()
+    }
+
     /// The skills as they are now, if that can be told without blocking.
     pub(crate) fn ready(&self) -> Option<Result<Arc<Generation>, NotLoaded>> {
-        if let Some(settled) = self.0.settled() {
-            return Some(Ok(settled));
+        let inner = &*self.0;
+        match inner.current.get() {
+            Some(current) if inner.is_current() => return Some(Ok(current)),
+            Some(_) => {}
+            None => {
+                if let Some(stored) = inner.publish_stored() {
+                    self.in_background(Inner::look_fully);
+                    return Some(Ok(stored));
+                }
+            }
         }
-        let state = self.0.source.fingerprint_now()?;
-        let mut check = self.0.check.try_lock().ok()?;
-        self.0.look(&mut check, state.map_err(Error::from));
-        Some(self.0.outcome(&check))
+        let state = inner.source.fingerprint_now()?;
+        let mut check = inner.check.try_lock().ok()?;
+        inner.look(&mut check, state.map_err(Error::from));
+        let outcome = inner.outcome(&check);
+        if inner.inline_looks.fetch_add(1, Ordering::Relaxed) == CALLS_BEFORE_WATCH {
+            drop(check);
+            self.in_background(Inner::begin_to_watch);
+        }
+        Some(outcome)
     }
 
     /// The skills as they are now.
     pub(crate) async fn current(&self) -> Result<Arc<Generation>, NotLoaded> {
-        if let Some(ready) = self.ready() {
-            return ready;
+        loop {
+            if let Some(ready) = self.ready() {
+                return ready;
+            }
+            match self.0.verdict() {
+                Some(Verdict::Wait(time)) => sleep(time).await,
+                _ => break,
+            }
         }
-        let called = Instant::now();
+        let can_answer = self.loaded().is_some();
+        if can_answer && self.0.sweeps_for_long() {
+            return self.served();
+        }
+        let mut look = std::pin::pin!(self.look_since(Instant::now()));
+        let patience = if can_answer { SWEEP } else { LOAD };
+        if let Ok(outcome) = timeout(patience, &mut look).await {
+            return outcome;
+        }
+        // The source has moved, and the call should see how.
+        if can_answer
+            && !self.0.sweeps_for_long()
+            && let Ok(outcome) = timeout(LOAD, look).await
+        {
+            return outcome;
+        }
+        self.served()
+    }
+
+    /// What there is to answer from after waiting in vain.
+    fn served(&self) -> Result<Arc<Generation>, NotLoaded> {
+        self.loaded().or_else(|| self.0.publish_stand_in()).ok_or_else(|| {
+            NotLoaded(format!(
+                "the skills of {} are still being read; ask again in a few seconds",
+                self.describe()
+            ))
+        })
+    }
+
+    /// The outcome of a look at the source that began after `called`. Calls that arrive together
+    /// share one look.
+    async fn look_since(&self, called: Instant) -> Result<Arc<Generation>, NotLoaded> {
         let mut check = Arc::clone(&self.0.check).lock_owned().await;
-        // A look that began after this call serves it as well: calls that arrive together share
-        // one sweep of the directories.
-        if check.began.is_none_or(|began| began < called) {
-            check = self
-                .apart(check, |inner, check| {
-                    let state = inner.fingerprint();
-                    inner.look(check, state);
-                })
-                .await?;
+        let is_known = check.began.is_some_and(|began| began >= called) || self.0.is_current();
+        if !is_known {
+            check = self.apart(check, Inner::look_fully).await?;
         }
         self.0.outcome(&check)
+    }
+
+    /// Looks at the source on a thread of its own, unless a look is under way.
+    fn in_background(&self, look: fn(&Inner, &mut Check)) {
+        let (Ok(runtime), Ok(mut check)) =
+            (Handle::try_current(), Arc::clone(&self.0.check).try_lock_owned())
+        else {
+            return;
+        };
+        let inner = Arc::clone(&self.0);
+        drop(runtime.spawn_blocking(move || look(&inner, &mut check)));
     }
 
     /// Loads the skills again, whether or not the source has moved.
@@ -166,12 +248,10 @@ impl Refresher {
         let _done = Reset(&self.0.refreshing);
         let check = Arc::clone(&self.0.check).lock_owned().await;
         let loaded = self.apart(check, |inner, check| {
-            let began = Instant::now();
-            match inner.fingerprint() {
-                Ok(state) => inner.load(check, state),
-                Err(error) => check.fail(None, inner.blame(&error)),
-            }
-            check.began = Some(began);
+            // Loads also what is not known to have changed.
+            check.loaded = None;
+            check.failure = None;
+            inner.look_fully(check);
         });
         let reason = match loaded.await {
             Err(NotLoaded(reason)) => return Refreshed::Failed(reason),
@@ -201,12 +281,43 @@ impl Refresher {
 }
 
 impl Inner {
-    /// The current generation, if it can never be replaced.
-    fn settled(&self) -> Option<Arc<Generation>> {
-        match self.policy {
-            Policy::Never => self.current.get(),
-            Policy::EveryCall => None,
-        }
+    /// Whether the published skills are current as far as can be told without a look at the source.
+    fn is_current(&self) -> bool {
+        let by_watch = || {
+            let verdict = self.verdict();
+            matches!(verdict, Some(Verdict::Unchanged | Verdict::Incomplete))
+        };
+        !self.source.can_change() || self.unverified.load(Ordering::Acquire) || by_watch()
+    }
+
+    /// What the watch says; `None` if there is none.
+    fn verdict(&self) -> Option<Verdict> {
+        self.watch.load().as_ref().map(|watch| watch.verdict())
+    }
+
+    /// Publishes what an earlier process has stored.
+    fn publish_stored(&self) -> Option<Arc<Generation>> {
+        let stored = Generation::new(self.source.stored()?).ok()?;
+        self.unverified.store(true, Ordering::Release);
+        self.current.publish(stored);
+        self.current.get()
+    }
+
+    fn publish_stand_in(&self) -> Option<Arc<Generation>> {
+        let stand_in = Generation::new(self.source.stand_in()?).ok()?;
+        self.current.publish(stand_in);
+        self.current.get()
+    }
+
+    /// Whether the look that runs takes longer than a call waits, and it is not known yet whether
+    /// anything has changed.
+    fn sweeps_for_long(&self) -> bool {
+        let sweeping = self.sweeping.lock().unwrap_or_else(PoisonError::into_inner);
+        sweeping.is_some_and(|began| began.elapsed() >= SWEEP)
+    }
+
+    fn set_sweeping(&self, since: Option<Instant>) {
+        *self.sweeping.lock().unwrap_or_else(PoisonError::into_inner) = since;
     }
 
     fn outcome(&self, check: &Check) -> Result<Arc<Generation>, NotLoaded> {
@@ -221,6 +332,76 @@ impl Inner {
         let state = catch_unwind(AssertUnwindSafe(|| self.source.fingerprint()));
         let state = state.map_err(|_| Error::Source(PANICKED.to_owned()))?;
         state.map_err(Error::from)
+    }
+
+    /// Looks at the source, and watches it from here on. May block.
+    fn look_fully(&self, check: &mut Check) {
+        if self.current.get().is_some() && self.source.is_being_changed() {
+            return;
+        }
+        self.watch_changes(check);
+        self.sweep(check);
+    }
+
+    /// Looks at a source that was only looked at without blocking so far, if it can be watched.
+    fn begin_to_watch(&self, check: &mut Check) {
+        self.watch_changes(check);
+        if self.watch.load().is_some() {
+            self.sweep(check);
+        }
+    }
+
+    /// Asks for the fingerprint, and loads if it has moved.
+    fn sweep(&self, check: &mut Check) {
+        self.set_sweeping(Some(Instant::now()));
+        let state = self.fingerprint();
+        self.set_sweeping(None);
+        self.look(check, state);
+        if let Some(watch) = &*self.watch.load() {
+            watch.look_ended(check.failure.is_none() && check.discarding.is_none());
+        }
+        self.unverified.store(false, Ordering::Release);
+    }
+
+    /// Begins to watch, or adds new directories to what is watched. The fingerprint is asked
+    /// afterwards, so no change falls between the two.
+    fn watch_changes(&self, check: &mut Check) {
+        // Adding the places means walking the tree.
+        self.set_sweeping(Some(Instant::now()));
+        let old = self.watch.load_full();
+        if old.as_ref().is_some_and(|watch| !watch.look_begins())
+            || check.unwatchable.is_some_and(|at| at.elapsed() < WATCH_RETRY)
+        {
+            return;
+        }
+        let Some(paths) = self.source.watch_paths() else {
+            return;
+        };
+        let watch = old.map_or_else(|| Watch::new().map(Arc::new), Ok);
+        let watched = watch.and_then(|watch| watch.add(&paths).map(|()| watch));
+        match watched {
+            Ok(watch) => {
+                watch.look_begins();
+                self.watch.store(Some(watch));
+            }
+            Err(reason) => {
+                self.watch.store(None);
+                if check.unwatchable.replace(Instant::now()).is_none() {
+                    self.report_unwatchable(&reason);
+                }
+            }
+        }
+    }
+
+    fn report_unwatchable(&self, reason: &Unwatchable) {
+        const INSTEAD: &str = "calls compare the times of all files instead";
+        match reason {
+            Unwatchable::Refused(_) => tracing::warn!(
+                "{}: {reason}; {INSTEAD} (sysctl fs.inotify.max_user_watches and max_user_instances set the limits)",
+                self.source.describe()
+            ),
+            reason => tracing::info!("{}: {reason}; {INSTEAD}", self.source.describe()),
+        }
     }
 
     /// Loads if the source has moved to a state that is not known to fail.
@@ -239,11 +420,12 @@ impl Inner {
     /// moved fingerprint the next time.
     fn load(&self, check: &mut Check, state: u64) {
         let previous = self.current.get();
-        let previous = previous.as_ref().map(|generation| generation.bundle());
-        let loaded = catch_unwind(AssertUnwindSafe(|| self.source.load(previous)))
+        let bundle = previous.as_ref().map(|generation| generation.bundle());
+        let loaded = catch_unwind(AssertUnwindSafe(|| self.source.load(bundle)))
             .unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
             .and_then(Generation::new);
         match loaded {
+            Ok(_) if previous.is_some() && self.is_half_written(check) => {}
             Ok(generation) => {
                 tracing::info!(
                     skills = generation.len(),
@@ -256,6 +438,18 @@ impl Inner {
             }
             Err(error) => check.fail(Some(state), self.blame(&error)),
         }
+    }
+
+    /// Whether a file may have been read while it was being written. If that goes on, what was
+    /// read counts after all.
+    fn is_half_written(&self, check: &mut Check) -> bool {
+        let incomplete = self.verdict() == Some(Verdict::Incomplete);
+        let since = *check.discarding.get_or_insert_with(Instant::now);
+        if incomplete && since.elapsed() < LONGEST {
+            return true;
+        }
+        check.discarding = None;
+        false
     }
 
     fn blame(&self, error: &Error) -> String {

@@ -1,0 +1,170 @@
+//! Watches the places that a source reads, so that a call can tell without touching the tree
+//! whether anything has changed: the system queues an event before a writer's call returns, and a
+//! call asks whether that queue is empty.
+//!
+//! An event alone does not say that a change is complete. A file that is still open for writing
+//! and a file that has just vanished (editors replace a file in several steps) are given time;
+//! [`Watch::verdict`] has the rules. Where watching is not possible, the source's fingerprint is
+//! the only answer.
+
+#[cfg(all(feature = "watch", target_os = "linux"))]
+#[path = "watch/inotify.rs"]
+mod system;
+#[cfg(not(all(feature = "watch", target_os = "linux")))]
+#[path = "watch/unavailable.rs"]
+mod system;
+
+mod pending;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use pending::Pending;
+pub(crate) use pending::{LONGEST, QUIET};
+
+/// The places whose changes matter to a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WatchPaths {
+    /// Directories in which everything matters, but not what lies in their subdirectories.
+    pub directories: Vec<PathBuf>,
+    /// Single files or directories that may appear, vanish or be replaced, such as a root that
+    /// does not exist yet. Their parent directories are watched for these names only.
+    pub entries: Vec<PathBuf>,
+}
+
+/// A set of watched places, and what has happened there.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    events: system::Events,
+    pending: Mutex<Pending>,
+    /// Whether `pending` holds anything, or the watch cannot vouch for the current skills.
+    moved: AtomicBool,
+}
+
+/// What a call should do before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Nothing has changed: answer from the current skills.
+    Unchanged,
+    /// A change is incomplete: answer from the current skills, which are whole.
+    Incomplete,
+    /// Something vanished a moment ago and may be about to be replaced: wait this long, ask again.
+    Wait(Duration),
+    /// Something has changed: look at the source.
+    Changed,
+}
+
+/// Why a place cannot be watched.
+#[derive(Debug)]
+pub(crate) enum Unwatchable {
+    /// The file system reports no changes of other machines.
+    NoEvents(PathBuf),
+    /// This build or system has no watching.
+    #[cfg_attr(
+        all(feature = "watch", target_os = "linux"),
+        expect(dead_code, reason = "only other builds and systems lack it")
+    )]
+    Unavailable,
+    /// The system refuses, for instance because all its watches are in use.
+    Refused(io::Error),
+}
+
+impl Watch {
+    /// A watch of nothing yet. Calls [`Verdict::Changed`] until a look has ended well.
+    pub(crate) fn new() -> Result<Self, Unwatchable> {
+        Ok(Self {
+            events: system::Events::new()?,
+            pending: Mutex::default(),
+            moved: AtomicBool::new(true),
+        })
+    }
+
+    /// Adds these places to the watched ones, unless they are watched already.
+    pub(crate) fn add(&self, paths: &WatchPaths) -> Result<(), Unwatchable> {
+        self.events.add(paths)
+    }
+
+    /// A look at the source begins: it will see every change up to now. Returns whether
+    /// directories have come or gone, so that [`Self::add`] is due first.
+    pub(crate) fn look_begins(&self) -> bool {
+        let mut pending = self.collect();
+        self.moved.store(true, Ordering::Release);
+        std::mem::take(&mut *pending).structure
+    }
+
+    /// A look at the source has ended. If it went well, the current skills are those of the time
+    /// when it began, and only later changes count.
+    pub(crate) fn look_ended(&self, well: bool) {
+        let pending = self.collect();
+        let moved = !well || pending.last.is_some();
+        self.moved.store(moved, Ordering::Release);
+    }
+
+    /// Whether nothing has changed. One system call, no lock.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        !self.moved.load(Ordering::Acquire) && self.events.is_empty()
+    }
+
+    /// What to do about the events up to now.
+    pub(crate) fn verdict(&self) -> Verdict {
+        if self.is_unchanged() {
+            return Verdict::Unchanged;
+        }
+        let verdict = self.collect().verdict(Instant::now());
+        // Without an event, a look is under way or has failed.
+        let moved = self.moved.load(Ordering::Acquire);
+        match verdict {
+            Verdict::Unchanged if moved => Verdict::Changed,
+            verdict => verdict,
+        }
+    }
+
+    /// How long ago the last change was; `None` if there was none since the last
+    /// [`Self::accept`].
+    pub(crate) fn quiet_for(&self) -> Option<Duration> {
+        let last = self.collect().last?;
+        Some(last.elapsed())
+    }
+
+    /// Returns once there are changes that nobody has looked at yet.
+    pub(crate) async fn changed(&self) {
+        while self.quiet_for().is_none() {
+            self.events.arrived().await;
+        }
+    }
+
+    /// Takes the events out of the system's queue.
+    fn collect(&self) -> MutexGuard<'_, Pending> {
+        let mut pending = self.lock();
+        self.events.drain(&mut pending);
+        if pending.last.is_some() {
+            self.moved.store(true, Ordering::Release);
+        }
+        pending
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Display for Unwatchable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoEvents(path) => write!(
+                f,
+                "{} is on a file system that does not report changes",
+                path.display()
+            ),
+            Self::Unavailable => write!(f, "this build does not watch directories"),
+            Self::Refused(error) => write!(f, "the system refuses to watch: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(all(feature = "watch", target_os = "linux"))]
+mod tests;

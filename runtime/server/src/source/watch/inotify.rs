@@ -1,0 +1,199 @@
+//! Events of Linux's inotify (inotify(7)). Used directly, since a call must be able to ask whether
+//! the kernel's own queue is empty: a library that reads that queue on its own thread cannot tell
+//! an event that it has not read yet from none.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+use tokio::io::Interest as Readiness;
+use tokio::io::unix::AsyncFd;
+
+use super::pending::Pending;
+use super::{Unwatchable, WatchPaths};
+
+/// Bytes of events read at once: some hundred.
+const BUFFER: usize = 16 * 1024;
+
+/// The file systems on which other machines, or a program, may change files without an event here
+/// (`f_type` of statfs(2)).
+const WITHOUT_EVENTS: &[u32] = &[
+    0x6969,      // NFS
+    0x517B,      // SMB
+    0xFF53_4D42, // CIFS
+    0xFE53_4D42, // SMB2
+    0x6573_5546, // FUSE
+    0x0102_1997, // 9P
+    0x5346_414F, // AFS
+    0x00C3_6400, // Ceph
+    0x7375_7245, // Coda
+    0x0BD0_0BD0, // Lustre
+    0x786F_4256, // VirtualBox shared folders
+];
+
+/// An inotify queue.
+#[derive(Debug)]
+pub(super) struct Events {
+    queue: OwnedFd,
+    watched: Mutex<HashMap<i32, Interest>>,
+}
+
+/// What matters in a watched directory.
+#[derive(Debug)]
+enum Interest {
+    Everything,
+    Names(HashSet<OsString>),
+}
+
+impl Events {
+    pub(super) fn new() -> Result<Self, Unwatchable> {
+        let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
+            .map_err(|error| Unwatchable::Refused(error.into()))?;
+        Ok(Self {
+            queue,
+            watched: Mutex::default(),
+        })
+    }
+
+    pub(super) fn add(&self, paths: &WatchPaths) -> Result<(), Unwatchable> {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        for directory in &paths.directories {
+            if let Some(number) = self.watch(directory)? {
+                watched.insert(number, Interest::Everything);
+            }
+        }
+        for entry in &paths.entries {
+            let (Some(parent), Some(name)) = (entry.parent(), entry.file_name()) else {
+                continue;
+            };
+            let Some(number) = self.watch(parent)? else {
+                continue;
+            };
+            let interest = watched
+                .entry(number)
+                .or_insert_with(|| Interest::Names(HashSet::new()));
+            if let Interest::Names(names) = interest {
+                names.insert(name.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Watches a directory. Returns `None` if it is gone or may not be read: the source's own walk
+    /// meets the same.
+    fn watch(&self, directory: &Path) -> Result<Option<i32>, Unwatchable> {
+        let events = WatchFlags::CREATE
+            | WatchFlags::MODIFY
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::ATTRIB
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR;
+        let kind = match rustix::fs::statfs(directory) {
+            Ok(found) => found.f_type,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => return Ok(None),
+            Err(error) => return Err(Unwatchable::Refused(error.into())),
+        };
+        if WITHOUT_EVENTS.iter().any(|known| i64::from(*known) == i64::from(kind)) {
+            return Err(Unwatchable::NoEvents(directory.to_owned()));
+        }
+        match inotify::add_watch(&self.queue, directory, events) {
+            Ok(number) => Ok(Some(number)),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => Ok(None),
+            Err(error) => Err(Unwatchable::Refused(error.into())),
+        }
+    }
+
+    /// Whether the kernel has queued no event. If it cannot say, there may be one.
+    pub(super) fn is_empty(&self) -> bool {
+        rustix::io::ioctl_fionread(&self.queue).is_ok_and(|bytes| bytes == 0)
+    }
+
+    /// Moves every queued event to `pending`.
+    pub(super) fn drain(&self, pending: &mut Pending) {
+        if self.is_empty() {
+            return;
+        }
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffer = [MaybeUninit::uninit(); BUFFER];
+        let mut events = inotify::Reader::new(self.queue.as_fd(), &mut buffer);
+        let now = Instant::now();
+        loop {
+            match events.next() {
+                Ok(event) => {
+                    let name = event
+                        .file_name()
+                        .map(|name| OsStr::from_bytes(name.to_bytes()));
+                    note(&mut watched, pending, event.wd(), event.events(), name, now);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(_) => return pending.note_unknown(now),
+            }
+        }
+    }
+
+    /// Returns when events are queued.
+    pub(super) async fn arrived(&self) {
+        // Registered anew each time: readiness is reported by edge, and another caller may have
+        // emptied the queue meanwhile.
+        let queue = self.queue.try_clone().ok();
+        let queue = queue.and_then(|it| AsyncFd::try_with_interest(it, Readiness::READABLE).ok());
+        match queue {
+            Some(queue) => drop(queue.readable().await),
+            // No descriptor left: ask again later.
+            None => tokio::time::sleep(super::pending::QUIET).await,
+        }
+    }
+}
+
+/// Notes one event.
+fn note(
+    watched: &mut HashMap<i32, Interest>,
+    pending: &mut Pending,
+    number: i32,
+    events: ReadFlags,
+    name: Option<&OsStr>,
+    now: Instant,
+) {
+    if events.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
+        return pending.note_unknown(now);
+    }
+    if events.contains(ReadFlags::IGNORED) {
+        watched.remove(&number);
+        return;
+    }
+    let Some(name) = name else {
+        // The directory itself was removed or moved, or its permissions changed. Its name in its
+        // own parent is watched too, but the parent of a root may not be readable.
+        return pending.note_unknown(now);
+    };
+    match watched.get(&number) {
+        Some(Interest::Everything) => {}
+        Some(Interest::Names(names)) if names.contains(name) => {}
+        Some(Interest::Names(_)) | None => return,
+    }
+    let place = (number, name.to_owned());
+    let is_directory = events.contains(ReadFlags::ISDIR);
+    pending.structure |= is_directory;
+    let created = events.contains(ReadFlags::CREATE);
+    if events.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) || created && is_directory {
+        pending.note_step(place, now);
+    } else if events.intersects(ReadFlags::CLOSE_WRITE | ReadFlags::MOVED_TO) {
+        pending.note_complete(&place, now);
+    } else if created || events.contains(ReadFlags::MODIFY) {
+        pending.note_open(place, now);
+    } else {
+        pending.note(now);
+    }
+}
