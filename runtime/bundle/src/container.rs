@@ -1,9 +1,9 @@
 //! One handle for a bundle's bytes: built into the program, in a file, or on the heap. Opens, maps
 //! and publishes files; `catalog.rs` interprets the bytes.
 //!
-//! Only the tables of a file are mapped. Texts and files are read on request: a mapping would fault
-//! in sixteen pages around each and keep them resident, so a server that had served a tenth of its
-//! skills would hold all of them in memory.
+//! Only the tables of a file of the store are mapped. Texts and files are read on request: a mapping
+//! would fault in sixteen pages around each and keep them resident, so a server that had served a
+//! tenth of its skills would hold all of them in memory.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,13 +17,13 @@ use crate::error::{Error, corrupt};
 use crate::header::{ALIGN, Header, Section, narrow};
 use crate::page_sums::Pages;
 
-mod ownership;
 mod publish;
 mod storage;
 #[cfg(test)]
 mod tests;
 
 pub use publish::publish;
+pub(crate) use publish::{sync, write_unsynced};
 use storage::Storage;
 
 /// Buffer size in bytes of a full check.
@@ -80,10 +80,27 @@ impl Bundle {
         )
     }
 
-    /// Opens a bundle file and keeps it open. This handle does not see a file that later replaces
-    /// it.
+    /// Opens a bundle file and keeps it open. Its tables are copied to the heap; texts and files are
+    /// read when they are asked for. This handle does not see a file that later replaces it, but a
+    /// file that is changed in place shows as damaged. See [`crate::Store`] for one that may change.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (header, storage) = Storage::open(path)?;
+        Self::new(header, storage)
+    }
+
+    /// The content address in the head of a whole bundle.
+    pub(crate) fn address_of(bytes: &[u8]) -> Result<[u8; 32], Error> {
+        Ok(Header::read(bytes, bytes.len() as u64)?.content_address)
+    }
+
+    /// The content address in the head of a bundle file. Reads only the head.
+    pub fn address_in(path: &Path) -> Result<[u8; 32], Error> {
+        Ok(Storage::head(path)?.content_address)
+    }
+
+    /// Opens a file of the store, whose tables are mapped.
+    pub(crate) fn open_stored(path: &Path) -> Result<Self, Error> {
+        let (header, storage) = Storage::open_stored(path)?;
         Self::new(header, storage)
     }
 
@@ -131,8 +148,8 @@ impl Bundle {
         self.header.range(Section::Files).end
     }
 
-    /// The kind of storage: `embedded`, `memory`, `mapped` (tables mapped, the rest read on
-    /// request) or `file` (the same without a mapping).
+    /// The kind of storage: `embedded`, `memory`, `file` (tables in memory, the rest read on
+    /// request) or `stored` (a file of the store: tables mapped, the rest read on request).
     pub fn storage(&self) -> &'static str {
         self.storage.name()
     }

@@ -70,6 +70,14 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The store could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
 }
 
 impl From<skillbundle_search::Error> for Error {

@@ -12,6 +12,7 @@ mod container;
 mod header;
 mod page_sums;
 mod schema;
+mod store;
 
 mod blobs;
 mod frontmatter_terms;
@@ -51,6 +52,7 @@ pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
 pub use settings::Settings;
 pub use skill::Skill;
+pub use store::{Store, StoredBundle};
 pub use skillbundle_search::keywords::Decision;
 pub use verify::Verified;
 pub use write::write;

@@ -15,13 +15,36 @@ pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if holds(path, bytes) {
         return Ok(());
     }
+    write_unsynced(path, |file, _| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    })?;
+    sync_directory(path)
+}
+
+/// Replaces `path` by what `write` writes to a temporary file beside it, whose path it is also
+/// given. Does not wait for the disk. The error of `write` is returned; the old file is then
+/// unchanged and the temporary file is removed.
+pub(crate) fn write_unsynced<T, E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut File, &Path) -> Result<T, E>,
+) -> Result<T, E> {
     let temporary = temporary_beside(path)?;
-    let written = write_synced(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
-    if let Err(error) = written {
+    let mut file = File::options().write(true).create_new(true).open(&temporary)?;
+    let written = make_read_only(&file)
+        .map_err(E::from)
+        .and_then(|()| write(&mut file, &temporary))
+        .and_then(|written| Ok(fs::rename(&temporary, path).map(|()| written)?));
+    if written.is_err() {
         // Report the first error; a leftover temporary file is harmless.
         let _ = fs::remove_file(&temporary);
-        return Err(error);
     }
+    written
+}
+
+/// Waits until a file that was written before survives a power failure.
+pub(crate) fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()?;
     sync_directory(path)
 }
 
@@ -49,13 +72,6 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
         COUNT.fetch_add(1, Ordering::Relaxed)
     ));
     Ok(path.with_file_name(temporary))
-}
-
-fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(path)?;
-    file.write_all(bytes)?;
-    make_read_only(&file)?;
-    file.sync_all()
 }
 
 /// A published bundle is never changed in place; mode 0444 makes that explicit.

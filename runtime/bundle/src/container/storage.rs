@@ -2,14 +2,13 @@
 //! copy. Does not interpret the bytes.
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
 use memmap2::{Mmap, MmapOptions};
 use rkyv::util::AlignedVec;
 
-use super::ownership;
 use crate::error::{Error, corrupt};
 use crate::header::{ALIGN, HEAD_LEN, Header, narrow};
 
@@ -29,36 +28,25 @@ pub(super) enum Tables {
 }
 
 impl Storage {
-    /// The file's head and its storage. The tables are mapped if no other user can write to the
-    /// file, and copied to the heap otherwise: truncating a mapped file kills the process that
-    /// reads it.
+    /// The file's head and its storage. The tables are copied to the heap, since truncating a
+    /// mapped file kills the process that reads it.
     pub(super) fn open(path: &Path) -> Result<(Header, Self), Error> {
-        let fault = |source| Error::Read {
-            path: path.to_owned(),
-            source,
-        };
-        let file = open_file(path).map_err(fault)?;
-        let metadata = file.metadata().map_err(fault)?;
-        if !metadata.is_file() {
-            return Err(fault(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            )));
-        }
-        let start_len = HEAD_LEN.min(usize::try_from(metadata.len()).unwrap_or(HEAD_LEN));
-        let mut start = [0; HEAD_LEN];
-        read_at(&file, &mut start[..start_len], 0).map_err(fault)?;
-        let header = Header::read(&start[..start_len], metadata.len())?;
-        let len = narrow(header.tables_end())?;
-        let tables = if ownership::is_ours_alone(&metadata) {
-            Tables::Mapped(map(&file, len).map_err(fault)?)
-        } else {
-            let mut heap = AlignedVec::with_capacity(len);
-            heap.resize(len, 0);
-            read_at(&file, &mut heap, 0).map_err(fault)?;
-            Tables::Heap(heap)
-        };
-        Ok((header, Self::File { file, tables }))
+        let opened = OpenFile::open(path, false)?;
+        let tables = opened.tables_on_heap().map_err(|error| read_error(path, error))?;
+        Ok(opened.with(Tables::Heap(tables)))
+    }
+
+    /// The file's head.
+    pub(super) fn head(path: &Path) -> Result<Header, Error> {
+        Ok(OpenFile::open(path, false)?.header)
+    }
+
+    /// The same for a file of the store, whose tables are mapped. Fails if anybody but the current
+    /// user could change the file.
+    pub(super) fn open_stored(path: &Path) -> Result<(Header, Self), Error> {
+        let opened = OpenFile::open(path, true)?;
+        let map = map(&opened.file, opened.tables_len).map_err(|error| read_error(path, error))?;
+        Ok(opened.with(Tables::Mapped(map)))
     }
 
     /// A storage on the heap with a copy of `bytes`.
@@ -105,8 +93,7 @@ impl Storage {
             .ok_or(WHERE)
     }
 
-    /// The kind of storage: `embedded`, `mapped`, `memory`, or `file` if the tables could not be
-    /// mapped either.
+    /// The kind of storage, as [`super::Bundle::storage`] explains.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Static(_) => "embedded",
@@ -114,7 +101,7 @@ impl Storage {
             Self::File {
                 tables: Tables::Mapped(_),
                 ..
-            } => "mapped",
+            } => "stored",
             Self::File {
                 tables: Tables::Heap(_),
                 ..
@@ -129,16 +116,19 @@ impl std::fmt::Debug for Storage {
     }
 }
 
-/// Opens without blocking: a named pipe in place of the file must not hang the process.
+/// Opens without blocking: a named pipe in place of the file must not hang the process. A file of
+/// the store is never a link.
 #[cfg(unix)]
-fn open_file(path: &Path) -> io::Result<File> {
+fn open_file(path: &Path, stored: bool) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let mut flags = rustix::fs::OFlags::NONBLOCK;
+    flags.set(rustix::fs::OFlags::NOFOLLOW, stored);
+    let flags = flags.bits().cast_signed();
     File::options().read(true).custom_flags(flags).open(path)
 }
 
 #[cfg(not(unix))]
-fn open_file(path: &Path) -> io::Result<File> {
+fn open_file(path: &Path, _: bool) -> io::Result<File> {
     File::open(path)
 }
 
@@ -162,10 +152,80 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()>
     Ok(())
 }
 
+/// A bundle file whose head has been checked.
+struct OpenFile {
+    file: File,
+    header: Header,
+    tables_len: usize,
+}
+
+impl OpenFile {
+    fn open(path: &Path, stored: bool) -> Result<Self, Error> {
+        let fault = |error| read_error(path, error);
+        let file = open_file(path, stored).map_err(fault)?;
+        let metadata = file.metadata().map_err(fault)?;
+        if !metadata.is_file() {
+            return Err(fault(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            )));
+        }
+        if stored && !is_immutable(&metadata) {
+            return Err(fault(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "another user could change this file of the cache",
+            )));
+        }
+        let start_len = HEAD_LEN.min(usize::try_from(metadata.len()).unwrap_or(HEAD_LEN));
+        let mut start = [0; HEAD_LEN];
+        read_at(&file, &mut start[..start_len], 0).map_err(fault)?;
+        let header = Header::read(&start[..start_len], metadata.len())?;
+        let tables_len = narrow(header.tables_end())?;
+        Ok(Self {
+            file,
+            header,
+            tables_len,
+        })
+    }
+
+    fn tables_on_heap(&self) -> io::Result<AlignedVec<ALIGN>> {
+        let mut heap = AlignedVec::with_capacity(self.tables_len);
+        heap.resize(self.tables_len, 0);
+        read_at(&self.file, &mut heap, 0)?;
+        Ok(heap)
+    }
+
+    fn with(self, tables: Tables) -> (Header, Storage) {
+        let file = self.file;
+        (self.header, Storage::File { file, tables })
+    }
+}
+
+fn read_error(path: &Path, source: io::Error) -> Error {
+    Error::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Whether the file belongs to the current user, and nobody may write to it.
+#[cfg(unix)]
+fn is_immutable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o222 == 0
+}
+
+/// Other systems refuse to truncate a mapped file.
+#[cfg(not(unix))]
+fn is_immutable(_: &Metadata) -> bool {
+    cfg!(windows)
+}
+
 #[expect(unsafe_code, reason = "the only place where a file is mapped")]
 fn map(file: &File, len: usize) -> io::Result<Mmap> {
-    // SAFETY: a mapping must not change while it is read. `ownership` has checked on this same
-    // handle that only the current user or root may write to the file, and `publish` never changes
-    // a published file: it replaces it by rename, which does not affect this mapping.
+    // SAFETY: a mapping must not change while it is read. The file lies in the store, a directory
+    // that only the current user may enter; `is_immutable` has checked on this same handle that
+    // nobody may write to it, and the store never changes a file: it replaces it by rename, which
+    // does not affect this mapping.
     unsafe { MmapOptions::new().len(len).map(file) }
 }

@@ -349,6 +349,7 @@ impl Inner {
         if self.watch.load().is_some() {
             self.sweep(check);
         }
+        self.set_sweeping(None);
     }
 
     /// Asks for the fingerprint, and loads if it has moved.
@@ -380,10 +381,7 @@ impl Inner {
         let watch = old.map_or_else(|| Watch::new().map(Arc::new), Ok);
         let watched = watch.and_then(|watch| watch.add(&paths).map(|()| watch));
         match watched {
-            Ok(watch) => {
-                watch.look_begins();
-                self.watch.store(Some(watch));
-            }
+            Ok(watch) => self.watch.store(Some(watch)),
             Err(reason) => {
                 self.watch.store(None);
                 if check.unwatchable.replace(Instant::now()).is_none() {

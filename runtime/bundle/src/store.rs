@@ -1,0 +1,345 @@
+//! The generation store: a directory of the user's own with immutable bundles, each named by its
+//! content address, and with references that say which of them belongs to which input.
+//!
+//! ```text
+//! skillbundle/            0700
+//!   bundles/HEX.skb       0444, never changed; HEX is the content address
+//!   references/KEY        which bundle an input has become, and what else its owner notes
+//! ```
+//! Several processes share a store without a lock: every file appears by one rename, equal content
+//! has an equal name, and a bundle that is removed while it is mapped lives on until it is let go.
+//! A reference is written when its bundle is on the disk for good, so what a reference names is
+//! complete even after a power failure.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::container::{self, Bundle, hex};
+use crate::error::{Error, corrupt};
+
+/// How long a bundle that no reference names is kept, and a reference that is not renewed.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How long a temporary file may be in use.
+const TEMPORARY: Duration = Duration::from_secs(60 * 60);
+
+/// Bytes of a reference at most; one with a thousand broken skills has some hundred kilobytes.
+const MOST_REFERENCE_BYTES: u64 = 16 << 20;
+
+/// The extension of bundles.
+const EXTENSION: &str = "skb";
+
+/// A directory of immutable bundles.
+#[derive(Debug, Clone)]
+pub struct Store {
+    directory: PathBuf,
+}
+
+/// A bundle of a store, for listings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredBundle {
+    /// Its content address in hexadecimal.
+    pub address: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was written.
+    pub written: SystemTime,
+    /// Whether a reference names it.
+    pub referenced: bool,
+}
+
+impl Store {
+    /// Opens a store, and makes its directories if they are missing.
+    ///
+    /// # Errors
+    /// The error of the operating system, or `PermissionDenied` if other users could put files
+    /// there.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        let store = Self::at(directory);
+        if !store.is_safe()? {
+            for directory in [directory, &store.bundles(), &store.references()] {
+                make_private(directory)?;
+            }
+            if !store.is_safe()? {
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    format!("other users can write to {}", directory.display()),
+                ));
+            }
+        }
+        Ok(store)
+    }
+
+    /// A store that may not exist yet, to look at.
+    pub fn at(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+        }
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Maps the bundle with this content address, if it is stored and intact.
+    pub fn get(&self, address: &[u8; 32]) -> Option<Bundle> {
+        let bundle = Bundle::open_stored(&self.bundle_path(&hex(address))).ok()?;
+        (bundle.content_address() == *address).then_some(bundle)
+    }
+
+    /// Stores a bundle and maps it. It survives a power failure after [`Self::refer`].
+    pub fn put(&self, bytes: &[u8]) -> Result<Bundle, Error> {
+        let address = Bundle::address_of(bytes)?;
+        self.write(&address, |file, _| file.write_all(bytes))
+    }
+
+    /// Writes the bundle of this address, and opens it before it has its name: a process that
+    /// refers to another one may remove it at once.
+    fn write(
+        &self,
+        address: &[u8; 32],
+        write: impl FnOnce(&mut File, &Path) -> io::Result<()>,
+    ) -> Result<Bundle, Error> {
+        let path = self.bundle_path(&hex(address));
+        let mut failure = None;
+        let written = container::write_unsynced(&path, |file, at| {
+            write(file, at)?;
+            Bundle::open_stored(at).map_err(|error| {
+                failure = Some(error);
+                io::Error::from(io::ErrorKind::InvalidData)
+            })
+        });
+        written.map_err(|source| failure.unwrap_or(Error::Store { path, source }))
+    }
+
+    /// Stores a copy of a bundle file that may change at any time, and maps the copy. A copy that
+    /// is stored already is found by the address in the file's head, and nothing is copied.
+    ///
+    /// # Errors
+    /// As [`Bundle::open`] and [`Bundle::verify`] if the file is no intact bundle, for instance
+    /// because it is being written.
+    pub fn copy(&self, path: &Path) -> Result<Bundle, Error> {
+        let address = Bundle::address_in(path)?;
+        if let Some(stored) = self.get(&address) {
+            return Ok(stored);
+        }
+        let fault = |source| Error::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let mut copied = File::open(path).map_err(fault)?;
+        // Verified under a temporary name: what has the name of an address has its content.
+        let mut damage = None;
+        let stored = self.write(&address, |file, at| {
+            io::copy(&mut copied, file)?;
+            let verified = Bundle::open_stored(at).and_then(|bundle| verify(&bundle, &address));
+            verified.map_err(|error| {
+                damage = Some(error);
+                io::Error::from(io::ErrorKind::InvalidData)
+            })
+        });
+        stored.map_err(|error| damage.unwrap_or(error))
+    }
+
+    /// What [`Self::refer`] noted under this key.
+    pub fn reference(&self, key: &str) -> Option<Vec<u8>> {
+        let file = File::open(self.references().join(key)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(MOST_REFERENCE_BYTES).read_to_end(&mut bytes).ok()?;
+        let (address, checked) = bytes.split_at_checked(64 + 1)?;
+        let (note, sum) = checked.split_at_checked(checked.len().checked_sub(16)?)?;
+        let expected = checksum(&address[..64], note);
+        (expected.as_bytes() == sum).then(|| note.to_vec())
+    }
+
+    /// Notes that the bundle of this address belongs to `key`, with what else its owner wants to
+    /// know. Waits until both are on the disk. The bundle that the key referred to before is
+    /// removed if no other key refers to it.
+    pub fn refer(&self, key: &str, address: &[u8; 32], note: &[u8]) -> io::Result<()> {
+        let (path, address) = (self.references().join(key), hex(address));
+        container::sync(&self.bundle_path(&address))?;
+        let before = referred(&path);
+        container::write_unsynced(&path, |file, _| {
+            file.write_all(address.as_bytes())?;
+            file.write_all(b"\n")?;
+            file.write_all(note)?;
+            file.write_all(checksum(address.as_bytes(), note).as_bytes())?;
+            file.sync_all()
+        })?;
+        if let Some(before) = before.filter(|before| *before != address)
+            && !self.referenced().contains(&before)
+        {
+            // Another process may have removed it.
+            let _ = fs::remove_file(self.bundle_path(&before));
+        }
+        Ok(())
+    }
+
+    /// The bundles of the store, sorted by address.
+    pub fn list(&self) -> io::Result<Vec<StoredBundle>> {
+        let referenced = self.referenced();
+        let mut all = Vec::new();
+        for entry in entries(&self.bundles())? {
+            let path = entry.path();
+            let (Some(address), Ok(metadata)) = (address_of(&path), entry.metadata()) else {
+                continue;
+            };
+            all.push(StoredBundle {
+                referenced: referenced.contains(&address),
+                written: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                bytes: metadata.len(),
+                address,
+                path,
+            });
+        }
+        all.sort_by(|a, b| a.address.cmp(&b.address));
+        Ok(all)
+    }
+
+    /// Removes what is no longer of use: references that were not renewed for 30 days, bundles
+    /// that no reference names and that are as old, and temporary files of processes that died.
+    /// With `all`, everything. Returns the number of bundles and bytes that were removed.
+    pub fn clean(&self, all: bool) -> io::Result<(usize, u64)> {
+        for entry in entries(&self.references())? {
+            if all || is_older(&entry, KEPT) {
+                remove(&entry.path())?;
+            }
+        }
+        let referenced = self.referenced();
+        let (mut count, mut bytes) = (0, 0);
+        for entry in entries(&self.bundles())? {
+            let address = address_of(&entry.path());
+            let goes = match &address {
+                Some(address) => !referenced.contains(address) && is_older(&entry, KEPT),
+                None => is_older(&entry, TEMPORARY),
+            };
+            if all || goes {
+                bytes += entry.metadata().map_or(0, |metadata| metadata.len());
+                count += usize::from(address.is_some());
+                remove(&entry.path())?;
+            }
+        }
+        Ok((count, bytes))
+    }
+
+    fn bundles(&self) -> PathBuf {
+        self.directory.join("bundles")
+    }
+
+    fn references(&self) -> PathBuf {
+        self.directory.join("references")
+    }
+
+    fn bundle_path(&self, address: &str) -> PathBuf {
+        self.bundles().join(format!("{address}.{EXTENSION}"))
+    }
+
+    /// The addresses that references name.
+    fn referenced(&self) -> HashSet<String> {
+        let entries = entries(&self.references()).unwrap_or_default();
+        entries.iter().filter_map(|entry| referred(&entry.path())).collect()
+    }
+
+    /// Whether all directories exist and no other user can change them.
+    fn is_safe(&self) -> io::Result<bool> {
+        for directory in [&self.directory, &self.bundles(), &self.references()] {
+            match fs::symlink_metadata(directory) {
+                Ok(metadata) if is_private(&metadata) => {}
+                Ok(_) => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Checks the whole bundle, and that it has this address.
+fn verify(bundle: &Bundle, address: &[u8; 32]) -> Result<(), Error> {
+    bundle.verify()?;
+    if bundle.content_address() != *address {
+        return Err(corrupt("it was replaced while it was copied"));
+    }
+    Ok(())
+}
+
+/// The address that a reference names.
+fn referred(reference: &Path) -> Option<String> {
+    let mut address = [0; 64];
+    File::open(reference).ok()?.read_exact(&mut address).ok()?;
+    let address = String::from_utf8(address.to_vec()).ok()?;
+    address.bytes().all(|it| it.is_ascii_hexdigit()).then_some(address)
+}
+
+/// The address in the name of a stored bundle.
+fn address_of(path: &Path) -> Option<String> {
+    let is_bundle = path.extension().is_some_and(|it| it == EXTENSION);
+    let name = path.file_stem()?.to_str()?;
+    (is_bundle && name.len() == 64).then(|| name.to_owned())
+}
+
+/// Detects a reference that was cut short or edited.
+fn checksum(address: &[u8], note: &[u8]) -> String {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    hash.update(address);
+    hash.update(note);
+    format!("{:016x}", hash.digest())
+}
+
+fn entries(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(directory) {
+        Ok(entries) => entries.collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_older(entry: &fs::DirEntry, than: Duration) -> bool {
+    let written = entry.metadata().and_then(|metadata| metadata.modified());
+    // A clock that went backwards makes nothing old.
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > than))
+}
+
+/// Removes a file that another process may remove at the same time.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a directory, and its parents, that only the user may enter.
+#[cfg(unix)]
+fn make_private(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn make_private(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)
+}
+
+/// Whether this is a directory, no link, that only the current user may enter.
+#[cfg(unix)]
+fn is_private(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    metadata.is_dir() && ours && metadata.mode() & 0o077 == 0
+}
+
+#[cfg(not(unix))]
+fn is_private(metadata: &fs::Metadata) -> bool {
+    metadata.is_dir()
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
