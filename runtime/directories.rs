@@ -6,8 +6,14 @@
 mod disabled;
 #[cfg(feature = "compile")]
 mod enabled;
+#[cfg(feature = "compile")]
+mod generations;
+#[cfg(feature = "compile")]
+mod git_lock;
 
 #[cfg(not(feature = "compile"))]
 pub(crate) use disabled::*;
 #[cfg(feature = "compile")]
 pub(crate) use enabled::*;
+#[cfg(feature = "compile")]
+pub(crate) use generations::finish_writes;

@@ -2,6 +2,7 @@
 //! command does is in `cli/`, where skills come from in `sources.rs`, how
 //! directories become a bundle in `directories.rs`.
 
+mod cache;
 mod cli;
 mod directories;
 mod sources;

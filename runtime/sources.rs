@@ -13,6 +13,7 @@ use skillbundle_search::text::fold;
 use skillbundle_search::typos;
 use skillbundle_server::{Archive, Source};
 
+use crate::cache;
 use crate::cli::output::with_help;
 use crate::directories::{self, Directories};
 
@@ -95,7 +96,7 @@ impl Selection {
     /// The source that `serve` reads these skills from.
     pub(crate) fn source(&self) -> Result<Box<dyn Source>> {
         Ok(match self {
-            Self::Bundle(file) => Box::new(Archive::new(file)?),
+            Self::Bundle(file) => Box::new(Archive::new(file, cache::open(&[]))?),
             Self::Roots(roots) => Box::new(Directories::new(roots)?),
             Self::Default => Box::new(directories::over_embedded(&standard())),
         })

@@ -14,6 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::dialect::{self, Source};
 use crate::discover::{Claims, Discovery, FileKind, classify};
 use crate::frontmatter::{self, Document, keys};
+use crate::reuse::{Reuse, Traits};
 use crate::paths::{ancestors, directory, file_name, is_marker, join, stem};
 use crate::source::{FileId, ReadError, Tree, TreeEntry};
 
@@ -81,6 +82,8 @@ pub(crate) struct Drafts {
     pub(crate) drafts: Vec<Draft>,
     /// Files that were meant as skills and did not load.
     pub(crate) failed: Vec<Failed>,
+    /// What is known of every file that may hold a skill.
+    pub(crate) files: Vec<(FileId, Traits)>,
 }
 
 /// Parsed files; `None` if a file cannot be served.
@@ -90,13 +93,14 @@ type Parsed = BTreeMap<FileId, (Option<Document>, Vec<Diagnostic>)>;
 pub(crate) fn drafts(
     tree: &Tree,
     discovered: &mut [Discovery],
+    reuse: &Reuse<'_>,
     out: &mut Vec<Diagnostic>,
 ) -> Drafts {
     let mut parsed = parse(tree, discovered);
     let mut all = Drafts::default();
     for root in &mut *discovered {
-        skill_files(tree, root, &mut parsed, &mut all, out);
-        pages(tree, root, &mut parsed, &mut all, out);
+        skill_files(tree, root, reuse, &mut parsed, &mut all, out);
+        pages(tree, root, reuse, &mut parsed, &mut all, out);
     }
     out.extend(empty_roots(tree, discovered, &all));
     all
@@ -183,11 +187,21 @@ fn mentions_keywords(entry: &TreeEntry) -> bool {
 fn skill_files(
     tree: &Tree,
     root: &Discovery,
+    reuse: &Reuse<'_>,
     parsed: &mut Parsed,
     all: &mut Drafts,
     out: &mut Vec<Diagnostic>,
 ) {
     for skill in &root.skills {
+        let traits = Traits {
+            is_skill: true,
+            ..Traits::default()
+        };
+        all.files.push((skill.file, traits));
+        if let Some(draft) = reuse.draft(tree, skill.file) {
+            all.drafts.push(draft);
+            continue;
+        }
         let document = take(parsed, skill.file, out);
         let draft = with_source(tree, skill.file, document.as_ref(), |source| {
             dialect::read_folder(source, &skill.directory, out)
@@ -202,6 +216,7 @@ fn skill_files(
 fn pages(
     tree: &Tree,
     root: &mut Discovery,
+    reuse: &Reuse<'_>,
     parsed: &mut Parsed,
     all: &mut Drafts,
     out: &mut Vec<Diagnostic>,
@@ -210,11 +225,9 @@ fn pages(
     // In order of paths, `auth.md` comes before everything in `auth/`.
     for &id in &root.pages {
         let entry = tree.entry(id);
-        let has_keywords = match parsed.get(&id) {
-            Some((Some(document), _)) => document.fields().has(keys::KEYWORDS),
-            Some((None, _)) => mentions_keywords(entry),
-            None => false,
-        };
+        let traits = reuse.traits(id).unwrap_or_else(|| traits(tree, id, parsed));
+        let (has_keywords, plain) = (traits.has_keywords, traits.is_plain);
+        all.files.push((id, traits));
         match classify(&entry.path, has_keywords, &root.claims) {
             FileKind::Page => {}
             FileKind::Content => {
@@ -223,7 +236,6 @@ fn pages(
             }
             _ => continue,
         }
-        let plain = is_plain_text(parsed, id);
         if plain && is_about_the_repository(&entry.path) {
             let message = "this page has no frontmatter, so it is not a skill";
             out.push(Diagnostic::new(Code::NotASkill, tree.shown(id), message));
@@ -233,6 +245,13 @@ fn pages(
         let has_resources = tree.roots[id.root].has_directory(resources);
         if has_resources && (!plain || is_marker(&entry.path)) {
             root.claims.resources.insert(resources.to_owned());
+        }
+        if let Some((_, traits)) = all.files.last_mut() {
+            traits.is_skill = true;
+        }
+        if let Some(draft) = reuse.draft(tree, id) {
+            all.drafts.push(draft);
+            continue;
         }
         let document = take(parsed, id, out);
         let draft = with_source(tree, id, document.as_ref(), |source| {
@@ -281,9 +300,18 @@ fn with_source(
     })
 }
 
-/// Whether a file was parsed and has no frontmatter.
-fn is_plain_text(parsed: &Parsed, id: FileId) -> bool {
-    matches!(parsed.get(&id), Some((Some(document), _)) if !document.has_frontmatter())
+/// What reading a file has shown.
+fn traits(tree: &Tree, id: FileId, parsed: &Parsed) -> Traits {
+    let document = parsed.get(&id).map(|(document, _)| document.as_ref());
+    Traits {
+        is_skill: false,
+        has_keywords: match document {
+            Some(Some(document)) => document.fields().has(keys::KEYWORDS),
+            Some(None) => mentions_keywords(tree.entry(id)),
+            None => false,
+        },
+        is_plain: document.flatten().is_some_and(|it| !it.has_frontmatter()),
+    }
 }
 
 /// Whether a file is one of those that every repository has.

@@ -1,16 +1,17 @@
 //! Keeps the last good version of a skill whose file still exists but no longer
 //! loads. A skill that was deleted, or is intentionally no skill any more, goes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use skillbundle_format::{Dialect, SkillEntry, SkillSet};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::discover::Discovery;
-use crate::draft::{Content, Draft, Drafts};
+use crate::draft::Drafts;
 use crate::paths::stem;
 use crate::source::Tree;
-use crate::{Failed, Root, frontmatter, root_entry};
+use crate::reuse::{kept, skills_by_file};
+use crate::{Failed, Root, frontmatter};
 
 /// Adds drafts for the skills of `previous` that failed now.
 pub(crate) fn keep(
@@ -24,21 +25,12 @@ pub(crate) fn keep(
     if previous.skills.is_empty() {
         return;
     }
-    let mut good = BTreeMap::new();
-    for skill in &previous.skills {
-        let old_root = previous.roots.get(skill.root as usize);
-        let root = (0u32..)
-            .zip(roots)
-            .find(|(_, root)| Some(&root_entry(root)) == old_root);
-        if let Some((root, _)) = root {
-            good.insert((root, skill.file_path.as_str()), skill);
-        }
-    }
+    let good = skills_by_file(roots, previous);
     drafts
         .failed
         .extend(unfinished_pages(tree, discovered, drafts, &good));
     for failed in &drafts.failed {
-        if let Some(skill) = good.get(&(failed.root, failed.file_path.as_str())) {
+        if let Some(skill) = good.get(&(failed.root as usize, failed.file_path.as_str())) {
             let shown = tree.roots[failed.root as usize].shown(&failed.file_path);
             let path = &skill.path;
             let message = format!("the last good version of `{path}` is still served");
@@ -46,12 +38,12 @@ pub(crate) fn keep(
                 Diagnostic::new(Code::LastGoodKept, shown.as_str(), message)
                     .help("fix the other problems of this file"),
             );
-            drafts.drafts.push(draft(skill, failed.root, shown));
+            drafts.drafts.push(kept(skill, failed.root, shown));
         }
     }
 }
 
-type Good<'a> = BTreeMap<(u32, &'a str), &'a SkillEntry>;
+type Good<'a> = HashMap<(usize, &'a str), &'a SkillEntry>;
 
 /// Pages that were skills by their keywords and now have no complete frontmatter:
 /// half written rather than changed on purpose.
@@ -75,7 +67,7 @@ fn unfinished_pages(
         let path = tree.entry(id).path.as_str();
         let root = u32::try_from(id.root).unwrap_or(u32::MAX);
         let was_page = good
-            .get(&(root, path))
+            .get(&(id.root, path))
             .is_some_and(|it| it.dialect == Dialect::Tree);
         let Some(bytes) = tree.entry(id).bytes.as_ref().filter(|_| was_page) else {
             continue;
@@ -92,12 +84,4 @@ fn unfinished_pages(
         }
     }
     unfinished
-}
-
-fn draft(skill: &SkillEntry, root: u32, shown: String) -> Draft {
-    let mut entry = skill.clone();
-    let content = Content::Kept(std::mem::take(&mut entry.files));
-    entry.root = root;
-    entry.parent = None;
-    Draft::new(entry, shown, None, content)
 }

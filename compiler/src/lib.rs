@@ -12,6 +12,7 @@ mod extension;
 mod frontmatter;
 mod last_good;
 mod resolve;
+mod reuse;
 mod source;
 
 mod diagnostic;
@@ -33,8 +34,10 @@ use skillbundle_format::{RootEntry, Scope, SkillSet};
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
 pub use report::{Location, Report};
+pub use reuse::{FileStates, Previous};
 
 use discover::{Claims, Discovery, FileKind};
+use reuse::Reuse;
 use source::{Cause, Limits, Relevance, Tree};
 
 /// A directory that skills are read from.
@@ -76,6 +79,10 @@ pub struct Compiled {
     pub report: Report,
     /// Files that were meant as skills and did not load. The report has the reasons.
     pub failed: Vec<Failed>,
+    /// The [`fingerprints`] of what was read.
+    pub fingerprints: Vec<u64>,
+    /// What the next compilation of the same roots can use.
+    pub states: FileStates,
 }
 
 /// A file that was meant as a skill and did not load.
@@ -100,43 +107,72 @@ const ATTEMPTS: usize = 3;
 /// Compiles roots, highest priority first. Fails only if a root itself cannot be read;
 /// every problem below it is a diagnostic.
 pub fn compile(roots: &[Root], options: &Options) -> io::Result<Compiled> {
-    recompile(roots, options, &SkillSet::default())
+    recompile(roots, options, &Previous::default())
 }
 
-/// Compiles roots again. If the file of a skill of `previous` still exists but no
-/// longer loads, the previous version is kept and reported: editors save half-written
-/// files, and the skill must not vanish meanwhile. [`Compiled::failed`] lists it too.
-pub fn recompile(roots: &[Root], options: &Options, previous: &SkillSet) -> io::Result<Compiled> {
+/// Compiles roots again. Only files that have changed are read; see [`Previous`]. If the
+/// file of a skill of `previous` still exists but no longer loads, the previous version is
+/// kept and reported: editors save half-written files, and the skill must not vanish
+/// meanwhile. [`Compiled::failed`] lists it too.
+pub fn recompile(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Compiled> {
     for _ in 1..ATTEMPTS {
-        let (compiled, before) = passes(roots, options, previous)?;
-        if fingerprint(roots)? == before {
+        let compiled = passes(roots, options, previous)?;
+        if fingerprints(roots)? == compiled.fingerprints {
             return Ok(compiled);
         }
     }
-    passes(roots, options, previous).map(|(compiled, _)| compiled)
+    passes(roots, options, previous)
 }
 
-/// A hash that changes when anything below the roots does: names, sizes, times,
-/// permissions, targets of links, roots that appear or vanish. Opens no file.
-pub fn fingerprint(roots: &[Root]) -> io::Result<u64> {
-    Ok(source::walk(roots, Limits::default()).fingerprint())
+/// For each root a hash that changes when anything below it does: names, sizes, times,
+/// permissions, targets of links; or it appears or vanishes itself. Opens no file.
+pub fn fingerprints(roots: &[Root]) -> io::Result<Vec<u64>> {
+    Ok(source::walk(roots, Limits::default()).fingerprints())
 }
 
-/// Runs every pass once. Also returns the fingerprint of what was read.
-fn passes(roots: &[Root], options: &Options, previous: &SkillSet) -> io::Result<(Compiled, u64)> {
+/// The places whose changes can move the [`fingerprints`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// Directories in which everything matters, but not what lies in their subdirectories.
+    pub directories: Vec<PathBuf>,
+    /// Single files and directories that may appear, vanish or be replaced: the roots, the
+    /// directories above them, and the targets of links.
+    pub entries: Vec<PathBuf>,
+}
+
+/// The places to watch for changes of these roots, as they are now. Opens no file.
+pub fn places(roots: &[Root]) -> Places {
+    source::places(&source::walk(roots, Limits::default()))
+}
+
+/// Runs every pass once.
+fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Compiled> {
     let mut out = Vec::new();
 
     let mut tree = source::walk(roots, Limits::default());
     refuse_locked_roots(&tree, options)?;
     let mut discovered = discover::discover(&tree, &mut out);
-    let markdown: Vec<_> = discovered.iter().flat_map(Discovery::markdown).collect();
+    let reuse = Reuse::new(&tree, roots, &discovered, previous);
+    let markdown = discovered.iter().flat_map(Discovery::markdown);
+    let markdown: Vec<_> = markdown.filter(|&id| reuse.traits(id).is_none()).collect();
     tree.read(markdown, MAX_TEXT_BYTES);
     tree.read(config::files(&tree), MAX_TEXT_BYTES);
 
-    let mut drafts = draft::drafts(&tree, &mut discovered, &mut out);
-    last_good::keep(&tree, roots, &discovered, &mut drafts, previous, &mut out);
+    let mut drafts = draft::drafts(&tree, &mut discovered, &reuse, &mut out);
+    last_good::keep(
+        &tree,
+        roots,
+        &discovered,
+        &mut drafts,
+        &previous.set,
+        &mut out,
+    );
 
-    let draft::Drafts { drafts, failed } = drafts;
+    let draft::Drafts {
+        drafts,
+        failed,
+        files,
+    } = drafts;
     let mut drafts = resolve::resolve(drafts, &mut out);
     tree.read(assets::wanted(&tree, &drafts), u64::MAX);
     for draft in &mut drafts {
@@ -156,15 +192,15 @@ fn passes(roots: &[Root], options: &Options, previous: &SkillSet) -> io::Result<
         skills: drafts.into_iter().map(|draft| draft.entry).collect(),
     };
     extension::check(&set, &positions, &mut out);
+    let states = reuse::states(&tree, &files, &out);
     let report = Report::new(out, |file| tree.source_of(file));
-    Ok((
-        Compiled {
-            set,
-            report,
-            failed,
-        },
-        tree.fingerprint(),
-    ))
+    Ok(Compiled {
+        set,
+        report,
+        failed,
+        fingerprints: tree.fingerprints(),
+        states,
+    })
 }
 
 fn root_entry(root: &Root) -> RootEntry {

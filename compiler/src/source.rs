@@ -4,6 +4,7 @@
 
 mod ignore;
 mod links;
+mod places;
 mod platform;
 mod read;
 mod read_error;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 pub(crate) use ignore::{is_below_hidden, is_hidden, is_junk, is_never_read};
+pub(crate) use places::places;
 pub(crate) use read_error::{Cause, ReadError, Relevance, diagnostics};
 
 use crate::Root;
@@ -193,25 +195,33 @@ impl Tree {
         None
     }
 
-    /// A hash that changes when anything that was walked does.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        for root in &self.roots {
-            // A missing root differs from an empty one.
-            (&root.dir, root.cause()).hash(&mut hasher);
-            for entry in &root.entries {
-                let identity = (&entry.path, &entry.real, entry.mode);
-                // A directory's own times change when junk comes and goes.
-                let content = (!entry.is_directory).then_some((entry.size, entry.stamp));
-                (identity, content).hash(&mut hasher);
-            }
-            root.entries.len().hash(&mut hasher);
-        }
-        hasher.finish()
+    /// For each root a hash that changes when anything that was walked does.
+    pub(crate) fn fingerprints(&self) -> Vec<u64> {
+        self.roots.iter().map(TreeRoot::fingerprint).collect()
+    }
+}
+
+impl TreeEntry {
+    /// What changes when the file does.
+    pub(crate) fn state(&self) -> impl Hash {
+        // A directory's own times change when junk comes and goes.
+        let content = (!self.is_directory).then_some((self.size, self.stamp));
+        (&self.path, &self.real, self.mode, content)
     }
 }
 
 impl TreeRoot {
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        // A missing root differs from an empty one.
+        (&self.dir, self.cause()).hash(&mut hasher);
+        for entry in &self.entries {
+            entry.state().hash(&mut hasher);
+        }
+        self.entries.len().hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// Why the root itself cannot be read.
     pub(crate) fn cause(&self) -> Option<&Cause> {
         self.read_errors

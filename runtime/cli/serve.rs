@@ -16,6 +16,7 @@ use super::list;
 use super::output::{info, with_help};
 use super::tool_args::ToolArgs;
 use crate::Exit;
+use crate::directories;
 use crate::sources::{Selection, Sources};
 use http::Http;
 
@@ -69,7 +70,9 @@ pub(crate) struct Args {
 /// Serves until the client closes stdin or, over HTTP, until a signal.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     log::to_stderr();
-    serve(select(&args.sources)?.source()?, args)
+    let ended = serve(select(&args.sources)?.source()?, args);
+    directories::finish_writes();
+    ended
 }
 
 /// What was named on the command line, or else in the environment.

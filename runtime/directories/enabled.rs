@@ -3,19 +3,24 @@
 //! takes from the previous bundle.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
-use skillbundle_compiler::{Compiled, Evaluation, Options, Report, Root, Severity};
+use skillbundle_compiler::{
+    Compiled, Evaluation, FileStates, Options, Places, Previous, Report, Root, Severity,
+};
 use skillbundle_format::{Bundle, SkillSet};
-use skillbundle_server::{Error, Loaded, Source};
+use skillbundle_server::{Error, Loaded, Source, WatchPaths};
 
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
 use crate::sources::{self, SkillRoot};
+use super::generations::Generations;
+use super::git_lock;
 
 /// Findings that a log shows at most; `compile --check` shows all.
 const MOST_NOTICES: usize = 20;
@@ -30,6 +35,10 @@ pub(crate) struct Directories {
     beneath: Option<&'static [u8]>,
     /// The findings of the last load, so that each is reported once.
     reported: Mutex<HashSet<String>>,
+    /// The cache, opened when it is first needed.
+    generations: OnceLock<Option<Generations>>,
+    /// The states of the files of the last load.
+    states: Mutex<Option<FileStates>>,
 }
 
 impl Directories {
@@ -43,18 +52,16 @@ impl Directories {
             only: roots.iter().map(|root| root.only.clone()).collect(),
             beneath: None,
             reported: Mutex::default(),
+            generations: OnceLock::new(),
+            states: Mutex::default(),
         })
     }
 
-    /// The roots to read now.
-    fn present(&self) -> Result<Vec<Root>, Error> {
+    /// The roots to read now, as indices.
+    fn present(&self) -> Result<Vec<usize>, Error> {
+        let all = 0..self.roots.len();
         if self.beneath.is_some() {
-            return Ok(self
-                .roots
-                .iter()
-                .filter(|root| root.dir.is_dir())
-                .cloned()
-                .collect());
+            return Ok(all.filter(|&at| self.roots[at].dir.is_dir()).collect());
         }
         // A root that went away must not empty the library.
         let checked = self
@@ -62,7 +69,58 @@ impl Directories {
             .iter()
             .try_for_each(|root| check_directory(&root.dir));
         checked.map_err(|error| Error::Source(error.to_string()))?;
-        Ok(self.roots.clone())
+        Ok(all.collect())
+    }
+
+    /// The roots that are not read now.
+    fn absent(&self, present: &[usize]) -> Vec<Root> {
+        let roots = self.roots.iter().enumerate();
+        let absent = roots.filter(|(at, _)| !present.contains(at));
+        absent.map(|(_, root)| root.clone()).collect()
+    }
+
+    /// The absolute directories of these roots, which clients can look into.
+    fn bases(&self, present: &[usize]) -> Vec<Option<PathBuf>> {
+        let absolute = |&at: &usize| std::path::absolute(&self.roots.get(at)?.dir).ok();
+        present.iter().map(absolute).collect()
+    }
+
+    fn generations(&self) -> Option<&Generations> {
+        let open = || Generations::open(&self.roots, &self.only, self.beneath);
+        self.generations.get_or_init(open).as_ref()
+    }
+
+    /// The states of the files that a bundle was compiled from, if they are known.
+    fn states_of(&self, bundle: &Bundle) -> FileStates {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = || self.generations()?.states(bundle);
+        states.clone().or_else(stored).unwrap_or_default()
+    }
+
+    /// Stores what was compiled. Without a cache, or if it is full, it stays in memory.
+    fn keep(
+        &self,
+        set: &SkillSet,
+        fingerprint: u64,
+        present: Vec<usize>,
+        states: FileStates,
+    ) -> Result<Bundle, Error> {
+        let bytes = skillbundle_format::write(set)?;
+        let stored = states.to_bytes();
+        *self.states.lock().unwrap_or_else(PoisonError::into_inner) = Some(states);
+        let Some(generations) = self.generations() else {
+            return Ok(Bundle::from_bytes(&bytes)?);
+        };
+        match generations.put(&bytes) {
+            Ok(bundle) => {
+                generations.refer(&bundle, fingerprint, present, stored);
+                Ok(bundle)
+            }
+            Err(error) => {
+                tracing::warn!("{error}; the skills are kept in memory");
+                Ok(Bundle::from_bytes(&bytes)?)
+            }
+        }
     }
 
     /// Compiles roots. Also returns the findings that have not been reported before.
@@ -70,31 +128,32 @@ impl Directories {
         &self,
         roots: &[Root],
         previous: Option<&Bundle>,
-    ) -> Result<(SkillSet, Vec<String>), Error> {
+    ) -> Result<(Compiled, Vec<String>), Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
         };
-        let mut last_good = SkillSet::default();
+        let mut left = Previous::default();
         if let Some(previous) = previous {
-            last_good.extend_from(previous)?;
+            left.set.extend_from(previous)?;
+            left.states = self.states_of(previous);
         }
-        let mut compiled = skillbundle_compiler::recompile(roots, &options, &last_good)?;
+        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left)?;
+        drop(left);
         if self.only.iter().any(Option::is_some) {
             select(&mut compiled, roots, &self.only);
         }
-        let lines = findings(compiled.report);
+        let lines = findings(std::mem::take(&mut compiled.report));
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let new = lines.iter().filter(|line| !reported.contains(*line));
         let new = new.cloned().collect();
         *reported = lines.into_iter().collect();
-        let set = compiled.set;
-        Ok((set, new))
+        Ok((compiled, new))
     }
 }
 
 impl Source for Directories {
     fn fingerprint(&self) -> io::Result<u64> {
-        skillbundle_compiler::fingerprint(&self.roots)
+        Ok(combined(&skillbundle_compiler::fingerprints(&self.roots)?))
     }
 
     /// If none of the roots exists, only the baked-in skills are served. One stat a root shows
@@ -113,19 +172,50 @@ impl Source for Directories {
             Some(bundle) if present.is_empty() => return Ok(bundle.into()),
             beneath => beneath,
         };
-        let (mut set, notices) = self.compile(&present, previous)?;
+        let roots: Vec<Root> = present.iter().map(|&at| self.roots[at].clone()).collect();
+        let (compiled, notices) = self.compile(&roots, previous)?;
+        let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
         }
-        let bases = present
-            .iter()
-            .map(|root| std::path::absolute(&root.dir).ok())
-            .collect();
+        let mut fingerprints = skillbundle_compiler::fingerprints(&self.absent(&present))?;
+        fingerprints.extend(compiled.fingerprints);
+        let state = combined(&fingerprints);
         Ok(Loaded {
-            bundle: bundle(&set)?,
-            bases,
+            bases: self.bases(&present),
+            bundle: self.keep(&set, state, present, compiled.states)?,
             notices,
+            state: Some(state),
         })
+    }
+
+    fn stored(&self) -> Option<Loaded> {
+        let (bundle, note) = self.generations()?.latest()?;
+        Some(Loaded {
+            bases: self.bases(&note.present),
+            bundle,
+            notices: Vec::new(),
+            state: Some(note.fingerprint),
+        })
+    }
+
+    fn stand_in(&self) -> Option<Loaded> {
+        Some(Bundle::from_static(self.beneath?).ok()?.into())
+    }
+
+    fn watch_paths(&self) -> Option<WatchPaths> {
+        let Places {
+            directories,
+            entries,
+        } = skillbundle_compiler::places(&self.roots);
+        Some(WatchPaths {
+            directories,
+            entries,
+        })
+    }
+
+    fn is_being_changed(&self) -> bool {
+        self.roots.iter().any(|root| git_lock::is_held(&root.dir))
     }
 
     fn describe(&self) -> String {
@@ -141,6 +231,15 @@ impl Source for Directories {
     }
 }
 
+/// One hash for the roots' own, in any order.
+fn combined(fingerprints: &[u64]) -> u64 {
+    let mut sorted = fingerprints.to_vec();
+    sorted.sort_unstable();
+    let mut hash = DefaultHasher::new();
+    sorted.hash(&mut hash);
+    hash.finish()
+}
+
 /// The roots that exist, over the skills baked into this binary.
 pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
     Directories {
@@ -148,6 +247,8 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
         only: Vec::new(),
         beneath: Some(sources::EMBEDDED),
         reported: Mutex::default(),
+        generations: OnceLock::new(),
+        states: Mutex::default(),
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) use skillbundle_testkit::{
 /// A temporary folder that can be compiled and served.
 pub(crate) struct Project {
     tree: skillbundle_testkit::Tree,
+    /// Where the program keeps generations.
+    cache: skillbundle_testkit::Tree,
 }
 
 impl Deref for Project {
@@ -31,6 +33,7 @@ impl Project {
     pub(crate) fn new() -> Self {
         Self {
             tree: skillbundle_testkit::Tree::new(),
+            cache: skillbundle_testkit::Tree::new(),
         }
     }
 
@@ -65,7 +68,8 @@ impl Project {
             .current_dir(self.dir())
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.dir());
+            .env("HOME", self.dir())
+            .env("XDG_CACHE_HOME", self.cache.dir());
         command
     }
 

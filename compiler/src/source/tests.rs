@@ -67,7 +67,7 @@ impl Disk {
     }
 
     fn fingerprint(&self, dir: &str) -> u64 {
-        self.walk(dir).fingerprint()
+        self.walk(dir).fingerprints()[0]
     }
 }
 

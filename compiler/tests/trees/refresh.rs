@@ -1,16 +1,24 @@
 //! Compiling again: what moved, and what survives half an edit.
 
-use skillbundle_compiler::{Compiled, Options, compile, fingerprint, recompile};
+use skillbundle_compiler::{Compiled, Options, Previous, compile, fingerprints, recompile};
 
 use crate::kit::{Tree, page, paths, skill};
+
+/// What a compilation leaves for the next one.
+fn previous(compiled: &Compiled) -> Previous {
+    Previous {
+        set: compiled.set.clone(),
+        states: compiled.states.clone(),
+    }
+}
 
 #[test]
 fn a_root_that_appears_later_is_noticed() {
     let tree = Tree::new();
     let roots = tree.roots(&["late"]);
-    let before = fingerprint(&roots).expect("a missing root is no failure");
+    let before = fingerprints(&roots).expect("a missing root is no failure");
     tree.skill("late/a", "a");
-    assert_ne!(fingerprint(&roots).expect("it is there"), before);
+    assert_ne!(fingerprints(&roots).expect("it is there"), before);
     assert_eq!(paths(&tree.compile(&["late"])), ["a"]);
 }
 
@@ -23,12 +31,12 @@ fn an_edit_of_equal_size_and_time_is_noticed() {
     let time = std::fs::metadata(&file)
         .and_then(|it| it.modified())
         .expect("a time");
-    let before = fingerprint(&roots).expect("it is there");
+    let before = fingerprints(&roots).expect("it is there");
     tree.file("r/a/SKILL.md", skill("a", "bbbb"));
     let open = std::fs::File::options().append(true).open(&file);
     open.and_then(|it| it.set_modified(time))
         .expect("the time can be set back");
-    assert_ne!(fingerprint(&roots).expect("it is there"), before);
+    assert_ne!(fingerprints(&roots).expect("it is there"), before);
 }
 
 #[test]
@@ -83,8 +91,8 @@ fn a_skill_keeps_its_last_good_version_while_its_file_does_not_load() {
         let roots = tree.roots(&["r"]);
         let first = compile(&roots, &Options::default()).expect("the root is there");
         tree.file(file, text);
-        let second = recompile(&roots, &Options::default(), &first.set).expect("the root is there");
-        let third = recompile(&roots, &Options::default(), &second.set).expect("the root is there");
+        let second = recompile(&roots, &Options::default(), &previous(&first)).expect("the root is there");
+        let third = recompile(&roots, &Options::default(), &previous(&second)).expect("the root is there");
         for again in [&second, &third] {
             assert_eq!(descriptions(again), *expected, "{file} {text:?}");
             let names: Vec<_> = again
@@ -134,7 +142,7 @@ fn a_deleted_skill_is_not_kept() {
     let roots = tree.roots(&["r"]);
     let first = compile(&roots, &Options::default()).expect("the root is there");
     std::fs::remove_dir_all(tree.path("r/a")).expect("a directory");
-    let second = recompile(&roots, &Options::default(), &first.set).expect("the root is there");
+    let second = recompile(&roots, &Options::default(), &previous(&first)).expect("the root is there");
     assert_eq!(paths(&second), ["b"]);
 }
 
@@ -150,4 +158,62 @@ fn a_failed_skill_has_the_path_it_would_have() {
         .map(|it| (it.root, it.path.as_str(), it.file_path.as_str()))
         .collect();
     assert_eq!(failed, [(0, "", "SKILL.md"), (0, "g/a", "g/a/SKILL.md")]);
+}
+
+#[test]
+fn compiling_only_what_changed_gives_the_same_as_compiling_everything() {
+    let tree = Tree::new();
+    let roots = tree.roots(&["r", "s"]);
+    for (path, text) in [
+        ("r/a/SKILL.md", skill("a", "first")),
+        ("r/a/notes.txt", "notes".to_owned()),
+        ("r/b/SKILL.md", skill("b", "second")),
+        ("r/_root.md", page("root")),
+        ("r/p.md", page("word")),
+        ("r/p/data.txt", "data".to_owned()),
+        ("r/plain.md", "No frontmatter.\n".to_owned()),
+        ("s/c/SKILL.md", skill("c", "third")),
+        ("s/page.md", page("other")),
+        ("s/notes.md", "No skill.\n".to_owned()),
+        ("s/broken/SKILL.md", "---\nname: [\n---\n".to_owned()),
+    ] {
+        tree.file(path, text);
+    }
+    type Change<'a> = (&'a str, Option<String>);
+    let changes: &[Change<'_>] = &[
+        ("r/a/SKILL.md", Some(skill("a", "changed"))),
+        ("r/a/notes.txt", Some("more notes".to_owned())),
+        ("r/b/new.sh", Some("#!/bin/sh\n".to_owned())),
+        ("r/p/data.txt", None),
+        ("r/p.md", Some(page("words"))),
+        ("s/_root.md", Some(page("root"))),
+        ("s/c/SKILL.md", Some(skill("a", "the name of another"))),
+        ("r/a/SKILL.md", None),
+        ("s/broken/SKILL.md", Some(skill("broken", "whole again"))),
+        ("r/_root.md", None),
+        ("r/config.yaml", Some("matching:\n  min_score: 0.5\n".to_owned())),
+        ("s/page.md", Some("No keywords any more.\n".to_owned())),
+        ("s/notes.md", Some(page("notes"))),
+    ];
+    let whole = |at: &str, compiled: &Compiled| {
+        let bytes = skillbundle_format::write(&compiled.set).expect("consistent");
+        (at.to_owned(), bytes, compiled.report.render_plain())
+    };
+    let mut last = compile(&roots, &Options::default()).expect("the roots are there");
+    for (path, text) in changes {
+        match text {
+            Some(text) => drop(tree.file(path, text)),
+            None => std::fs::remove_file(tree.path(path)).expect("it is there"),
+        }
+        // Without what is kept only because a later version is broken.
+        let full = compile(&roots, &Options::default()).expect("the roots are there");
+        let states = skillbundle_compiler::FileStates::from_bytes(&last.states.to_bytes());
+        assert_eq!(states, last.states);
+        let left = Previous {
+            set: last.set,
+            states,
+        };
+        last = recompile(&roots, &Options::default(), &left).expect("the roots are there");
+        assert_eq!(whole(path, &last), whole(path, &full));
+    }
 }

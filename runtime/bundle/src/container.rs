@@ -89,7 +89,7 @@ impl Bundle {
     }
 
     /// The content address in the head of a whole bundle.
-    pub(crate) fn address_of(bytes: &[u8]) -> Result<[u8; 32], Error> {
+    pub fn address_of(bytes: &[u8]) -> Result<[u8; 32], Error> {
         Ok(Header::read(bytes, bytes.len() as u64)?.content_address)
     }
 

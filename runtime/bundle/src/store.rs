@@ -93,6 +93,11 @@ impl Store {
         (bundle.content_address() == *address).then_some(bundle)
     }
 
+    /// Whether there is a bundle of this address.
+    pub fn holds(&self, address: &[u8; 32]) -> bool {
+        self.bundle_path(&hex(address)).is_file()
+    }
+
     /// Stores a bundle and maps it. It survives a power failure after [`Self::refer`].
     pub fn put(&self, bytes: &[u8]) -> Result<Bundle, Error> {
         let address = Bundle::address_of(bytes)?;
@@ -147,15 +152,19 @@ impl Store {
         stored.map_err(|error| damage.unwrap_or(error))
     }
 
-    /// What [`Self::refer`] noted under this key.
-    pub fn reference(&self, key: &str) -> Option<Vec<u8>> {
+    /// The bundle that a key refers to, and what was noted with it, if both are intact.
+    pub fn reference(&self, key: &str) -> Option<(Bundle, Vec<u8>)> {
         let file = File::open(self.references().join(key)).ok()?;
         let mut bytes = Vec::new();
         file.take(MOST_REFERENCE_BYTES).read_to_end(&mut bytes).ok()?;
         let (address, checked) = bytes.split_at_checked(64 + 1)?;
         let (note, sum) = checked.split_at_checked(checked.len().checked_sub(16)?)?;
         let expected = checksum(&address[..64], note);
-        (expected.as_bytes() == sum).then(|| note.to_vec())
+        if expected.as_bytes() != sum {
+            return None;
+        }
+        let path = self.bundle_path(str::from_utf8(&address[..64]).ok()?);
+        Some((Bundle::open_stored(&path).ok()?, note.to_vec()))
     }
 
     /// Notes that the bundle of this address belongs to `key`, with what else its owner wants to

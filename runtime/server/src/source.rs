@@ -11,8 +11,9 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use skillbundle_format::Bundle;
+use skillbundle_format::{Bundle, Store};
 
 use crate::error::Error;
 
@@ -85,6 +86,8 @@ pub struct Loaded {
     pub bases: Vec<Option<PathBuf>>,
     /// What the authors of the skills should know, for stderr.
     pub notices: Vec<String>,
+    /// The fingerprint of exactly what was read. `None` takes the one that was asked for before.
+    pub state: Option<u64>,
 }
 
 /// The kinds of places that a client is told about.
@@ -103,9 +106,20 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub struct Embedded(&'static [u8]);
 
-/// A bundle in a file, opened again when the file is replaced.
-#[derive(Debug, Clone)]
-pub struct Archive(PathBuf);
+/// A bundle in a file that may be replaced or overwritten at any time. It is served from a copy in
+/// a store, or from memory where there is none, so nothing that happens to the file reaches a call.
+/// A file that is not complete yet is left alone.
+#[derive(Debug)]
+pub struct Archive {
+    path: PathBuf,
+    store: Option<Store>,
+    /// The fingerprint of the file that was loaded last; 0 if there was none.
+    loaded: AtomicU64,
+}
+
+/// Files up to this many bytes are copied and verified where they are loaded: it takes a
+/// millisecond.
+const SMALL: u64 = 1 << 20;
 
 impl Kind {
     /// The word used on the wire.
@@ -126,10 +140,48 @@ impl Embedded {
 }
 
 impl Archive {
-    /// Names the file. It need not exist yet, and is looked for at this place even if the process
-    /// changes its directory.
-    pub fn new(path: impl AsRef<Path>) -> io::Result<Self> {
-        std::path::absolute(path).map(Self)
+    /// Names the file, and the store for copies of it. It need not exist yet, and is looked for at
+    /// this place even if the process changes its directory.
+    pub fn new(path: impl AsRef<Path>, store: Option<Store>) -> io::Result<Self> {
+        Ok(Self {
+            path: std::path::absolute(path)?,
+            store,
+            loaded: AtomicU64::new(0),
+        })
+    }
+
+    /// Whether the file can be loaded without copying much, or fails at once.
+    fn loads_fast(&self) -> bool {
+        let is_small = || fs::metadata(&self.path).is_ok_and(|file| file.len() <= SMALL);
+        let Ok(address) = Bundle::address_in(&self.path) else {
+            return true;
+        };
+        let is_stored = |store: &Store| store.holds(&address);
+        self.store.as_ref().is_some_and(is_stored) || is_small()
+    }
+
+    fn open(&self) -> Result<Bundle, skillbundle_format::Error> {
+        match self.store.as_ref().map(|store| store.copy(&self.path)) {
+            Some(Err(error @ skillbundle_format::Error::Store { .. })) => {
+                tracing::warn!("{error}; the bundle is kept in memory");
+                self.read()
+            }
+            Some(opened) => opened,
+            None => self.read(),
+        }
+    }
+
+    /// The whole file in memory.
+    fn read(&self) -> Result<Bundle, skillbundle_format::Error> {
+        let fault = |source| skillbundle_format::Error::Read {
+            path: self.path.clone(),
+            source,
+        };
+        // Refuses what is no regular bundle file before all of it is read.
+        Bundle::address_in(&self.path)?;
+        let bundle = Bundle::from_bytes(&fs::read(&self.path).map_err(fault)?)?;
+        bundle.verify()?;
+        Ok(bundle)
     }
 }
 
@@ -140,6 +192,7 @@ impl From<Bundle> for Loaded {
             bundle,
             bases: Vec::new(),
             notices: Vec::new(),
+            state: None,
         }
     }
 }
@@ -172,19 +225,28 @@ impl Source for Embedded {
 
 impl Source for Archive {
     fn fingerprint(&self) -> io::Result<u64> {
-        let file = fs::metadata(&self.0)?;
+        let file = fs::metadata(&self.path)?;
         let mut state = DefaultHasher::new();
         (file.len(), file.modified().ok(), identity(&file)).hash(&mut state);
-        Ok(state.finish())
+        Ok(state.finish().max(1))
     }
 
-    /// A stat takes a microsecond, and opening a bundle some ten.
+    /// A stat takes a microsecond, and opening a copy some twenty.
     fn fingerprint_now(&self) -> Option<io::Result<u64>> {
-        Some(self.fingerprint())
+        let state = self.fingerprint();
+        let is_loaded = |state: &u64| *state == self.loaded.load(Ordering::Relaxed);
+        let is_fast = state.as_ref().map_or(true, is_loaded) || self.loads_fast();
+        is_fast.then_some(state)
     }
 
     fn load(&self, _previous: Option<&Bundle>) -> Result<Loaded, Error> {
-        Ok(Bundle::open(&self.0)?.into())
+        let state = self.fingerprint()?;
+        let bundle = self.open()?;
+        self.loaded.store(state, Ordering::Relaxed);
+        Ok(Loaded {
+            state: Some(state),
+            ..bundle.into()
+        })
     }
 
     fn kind(&self) -> Kind {
@@ -192,7 +254,7 @@ impl Source for Archive {
     }
 
     fn describe(&self) -> String {
-        self.0.display().to_string()
+        self.path.display().to_string()
     }
 }
 

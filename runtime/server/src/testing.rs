@@ -304,6 +304,7 @@ impl Source for Fake {
                     bundle,
                     bases: vec![Some("/srv/skills".into())],
                     notices: Vec::new(),
+                    state: None,
                 })
             }
         }

@@ -24,6 +24,8 @@ pub(crate) struct Generation {
     bundle: Bundle,
     /// The directory of each root, if a client can look into it.
     bases: Vec<Option<PathBuf>>,
+    /// The fingerprint of what was read, if the source has told it.
+    state: Option<u64>,
 }
 
 impl Current {
@@ -62,7 +64,13 @@ impl Generation {
         Ok(Self {
             bundle: loaded.bundle,
             bases: loaded.bases,
+            state: loaded.state,
         })
+    }
+
+    /// The fingerprint of what was read, if the source has told it.
+    pub(super) fn state(&self) -> Option<u64> {
+        self.state
     }
 
     /// The bundle itself, to build the next one on.

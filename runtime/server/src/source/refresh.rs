@@ -25,8 +25,12 @@ use super::watch::{LONGEST, Unwatchable, Verdict, Watch};
 use super::{Kind, Source};
 use crate::error::Error;
 
-/// How long a call waits for the first skills, and for a load after a change.
+/// How long a call waits for a load, if there are skills to answer from meanwhile.
 const LOAD: Duration = Duration::from_secs(2);
+
+/// How long a call waits for the first load, if there are none. Hosts give up after 30 to 60
+/// seconds.
+const FIRST_LOAD: Duration = Duration::from_secs(25);
 
 /// How long a call waits for the fingerprint of a source that is not watched, if there are skills
 /// to answer from. A local disk needs 20 ms for 10,000 files; a network that needs longer delays
@@ -189,32 +193,32 @@ impl Refresher {
                 _ => break,
             }
         }
-        let can_answer = self.loaded().is_some();
-        if can_answer && self.0.sweeps_for_long() {
-            return self.served();
-        }
         let mut look = std::pin::pin!(self.look_since(Instant::now()));
-        let patience = if can_answer { SWEEP } else { LOAD };
-        if let Ok(outcome) = timeout(patience, &mut look).await {
+        if let Some(current) = self.loaded() {
+            let overdue = self.0.sweeps_for_long();
+            if !overdue && let Ok(outcome) = timeout(SWEEP, &mut look).await {
+                return outcome;
+            }
+            if self.0.sweeps_for_long() {
+                return Ok(current);
+            }
+            // The source has moved, and the call should see how.
+            return match timeout(LOAD, look).await {
+                Ok(outcome) => outcome,
+                Err(_) => Ok(self.loaded().unwrap_or(current)),
+            };
+        }
+        if let Ok(outcome) = timeout(LOAD, &mut look).await {
             return outcome;
         }
-        // The source has moved, and the call should see how.
-        if can_answer
-            && !self.0.sweeps_for_long()
-            && let Ok(outcome) = timeout(LOAD, look).await
-        {
-            return outcome;
+        if let Some(stand_in) = self.0.publish_stand_in() {
+            return Ok(stand_in);
         }
-        self.served()
-    }
-
-    /// What there is to answer from after waiting in vain.
-    fn served(&self) -> Result<Arc<Generation>, NotLoaded> {
-        self.loaded().or_else(|| self.0.publish_stand_in()).ok_or_else(|| {
-            NotLoaded(format!(
-                "the skills of {} are still being read; ask again in a few seconds",
+        timeout(FIRST_LOAD, look).await.unwrap_or_else(|_| {
+            Err(NotLoaded(format!(
+                "{}: the skills are still being read; ask again in a few seconds",
                 self.describe()
-            ))
+            )))
         })
     }
 
@@ -405,6 +409,9 @@ impl Inner {
     /// Loads if the source has moved to a state that is not known to fail.
     fn look(&self, check: &mut Check, state: Result<u64, Error>) {
         let began = Instant::now();
+        if self.unverified.load(Ordering::Acquire) {
+            check.loaded = self.current.get().and_then(|stored| stored.state());
+        }
         match state {
             Ok(state) if check.loaded == Some(state) => check.failure = None,
             Ok(state) if check.gave_up_on(state) => {}
@@ -430,8 +437,8 @@ impl Inner {
                     "loaded {}",
                     self.source.describe()
                 );
+                check.loaded = generation.state().or(Some(state));
                 self.current.publish(generation);
-                check.loaded = Some(state);
                 check.failure = None;
             }
             Err(error) => check.fail(Some(state), self.blame(&error)),

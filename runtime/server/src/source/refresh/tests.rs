@@ -174,7 +174,7 @@ fn an_archive_is_opened_again_when_its_file_is_replaced() {
             .unwrap();
     };
     on_runtime(async {
-        let refresher = Refresher::new(crate::Archive::new(&path).unwrap());
+        let refresher = Refresher::new(crate::Archive::new(&path, None).unwrap());
         let Err(NotLoaded(reason)) = current(&refresher).await else {
             panic!("there is no file yet")
         };

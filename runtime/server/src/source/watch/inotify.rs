@@ -144,6 +144,10 @@ impl Events {
     }
 
     /// Returns when events are queued.
+    #[expect(
+        deprecated,
+        reason = "its unsafe successor is for types whose descriptor may change; this one owns its"
+    )]
     pub(super) async fn arrived(&self) {
         // Registered anew each time: readiness is reported by edge, and another caller may have
         // emptied the queue meanwhile.

@@ -1,0 +1,55 @@
+//! Where compiled generations are kept between runs: in the user's cache directory (XDG Base
+//! Directory Specification), or where `SKILLBUNDLE_CACHE` says.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use skillbundle_format::Store;
+
+/// Names the directory of the cache; `off` turns it off.
+pub(crate) const VARIABLE: &str = "SKILLBUNDLE_CACHE";
+
+/// The directory of the cache, whether it exists or not; `None` if there is to be none.
+pub(crate) fn directory() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        let path = env::var_os(name).filter(|value| !value.is_empty())?;
+        Some(PathBuf::from(path)).filter(|path| path.is_absolute())
+    };
+    match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+        Some(value) if value == "off" => None,
+        Some(value) => std::path::absolute(value).ok(),
+        None => {
+            let base = absolute("XDG_CACHE_HOME").or_else(|| {
+                let home = env::home_dir().filter(|home| home.is_absolute())?;
+                let caches = if cfg!(target_os = "macos") {
+                    "Library/Caches"
+                } else {
+                    ".cache"
+                };
+                Some(home.join(caches))
+            });
+            base.map(|base| base.join("skillbundle"))
+        }
+    }
+}
+
+/// Opens the cache, unless it would lie inside one of these directories, which are read as skills.
+/// A cache that cannot be used is reported once: everything works without it, but slower.
+pub(crate) fn open(roots: &[&Path]) -> Option<Store> {
+    let directory = directory()?;
+    let is_inside = |root: &&Path| std::path::absolute(root).is_ok_and(|it| directory.starts_with(it));
+    if roots.iter().any(is_inside) {
+        return None;
+    }
+    match Store::open(&directory) {
+        Ok(store) => Some(store),
+        Err(error) => {
+            tracing::warn!(
+                "cannot use the cache {}: {error}; every start compiles the skills again \
+                 ({VARIABLE} names another directory, or `off`)",
+                directory.display()
+            );
+            None
+        }
+    }
+}
