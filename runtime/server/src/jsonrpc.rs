@@ -234,10 +234,7 @@ impl Request<'_> {
             #[serde(borrow, rename = "_meta")]
             meta: Option<&'a RawValue>,
         }
-        let meta = self.optional_params::<Params<'_>>()?.meta;
-        let meta = meta.map(object).transpose();
-        meta.map(Option::unwrap_or_default)
-            .map_err(|error| params_error(&error))
+        Meta::parse(self.optional_params::<Params<'_>>()?.meta)
     }
 }
 
@@ -255,7 +252,14 @@ impl<'a> Notification<'a> {
     }
 }
 
-impl Meta<'_> {
+impl<'a> Meta<'a> {
+    /// Parses the member `_meta` of parameters; empty if there is none.
+    pub(crate) fn parse(json: Option<&'a RawValue>) -> Result<Self, RpcError> {
+        let meta = json.map(object).transpose();
+        meta.map(Option::unwrap_or_default)
+            .map_err(|error| params_error(&error))
+    }
+
     /// The protocol revision that the request is of.
     pub(crate) fn version(&self) -> Option<String> {
         self.version

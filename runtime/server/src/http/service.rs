@@ -176,7 +176,7 @@ impl Service {
         progress.stage = Stage::Answer;
         let mut json = Vec::new();
         let answered = jsonrpc::write_response(&request.id, &mut json, |out| {
-            self.server.answer_now(plan, &request, out)
+            self.server.answer_now(&plan, &request, out)
         });
         let mut answering = match answered {
             Some(answered) => Answering::done(reply(era, &request, &answered, json)),
@@ -208,7 +208,7 @@ impl Service {
                 let client = Client { cancelled, notify };
                 let mut json = Vec::new();
                 let start = jsonrpc::begin_response(&request.id, &mut json);
-                let answered = server.answer(plan, &request, &client, &mut json).await;
+                let answered = server.answer(&plan, &request, &client, &mut json).await;
                 jsonrpc::end_response(&request.id, start, &mut json, &answered);
                 reply(era, &request, &answered, json)
             }

@@ -76,7 +76,7 @@ impl ExtraCall<'_> {
         let request = self.call.request;
         let plan = server.plan(request, Some(self.call.era))?;
         let mut out = Vec::new();
-        server.answer(plan, request, self.client, &mut out).await?;
+        server.answer(&plan, request, self.client, &mut out).await?;
         serde_json::from_slice(&out).map_err(results::unreadable)
     }
 }
@@ -121,6 +121,7 @@ impl Plan {
             method,
             era,
             handler: Handler::Extra(row),
+            tool: None,
         }
     }
 }

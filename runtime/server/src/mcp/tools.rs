@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 use rmcp::model::{JsonObject, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::arguments::Arguments;
 use super::methods::Handler;
@@ -65,11 +66,18 @@ pub(crate) struct ToolCall<'a> {
 
 /// The parameters of `tools/call`.
 #[derive(Deserialize)]
-struct CallParams<'a> {
+pub(crate) struct ToolParams<'a> {
+    #[serde(borrow, rename = "_meta")]
+    pub(crate) meta: Option<&'a RawValue>,
     #[serde(borrow)]
     name: Cow<'a, str>,
-    #[serde(default)]
     arguments: Option<JsonObject>,
+}
+
+/// The tool that a `tools/call` names, and the arguments for it.
+pub(crate) struct ToolRequest {
+    tool: &'static Tool,
+    arguments: Result<JsonObject, RpcError>,
 }
 
 /// The tools as JSON, and the content address of the skills that they were described over.
@@ -291,32 +299,57 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
     })
 }
 
-/// What a `tools/call` needs: what the tool that it names needs.
-pub(crate) fn handler(server: &Server, request: &Request<'_>) -> Result<Handler, RpcError> {
-    #[derive(Deserialize)]
-    struct Name<'a> {
-        #[serde(borrow)]
-        name: Cow<'a, str>,
+impl ToolRequest {
+    /// Finds the tool. Parameters that could not be parsed are an error of the arguments, unless
+    /// the name alone is wrong.
+    pub(crate) fn new(
+        server: &Server,
+        request: &Request<'_>,
+        params: Result<ToolParams<'_>, RpcError>,
+    ) -> Result<Self, RpcError> {
+        #[derive(Deserialize)]
+        struct Name<'a> {
+            #[serde(borrow)]
+            name: Cow<'a, str>,
+        }
+        let (name, arguments) = match params {
+            Ok(params) => (params.name, Ok(params.arguments.unwrap_or_default())),
+            Err(error) => (request.params::<Name<'_>>()?.name, Err(error)),
+        };
+        let tool = chosen(server, &name)?;
+        Ok(Self { tool, arguments })
     }
-    let Name { name } = request.params()?;
-    Ok(match chosen(server, &name)?.run {
-        Run::Skills(_) => Handler::Skills(call),
-        Run::Task(_) => Handler::Task(work),
-    })
+
+    /// What the tool needs.
+    pub(crate) fn handler(&self) -> Handler {
+        match self.tool.run {
+            Run::Skills(_) => Handler::Skills(call),
+            Run::Task(_) => Handler::Task(work),
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// How to run the tool that is called, and its arguments.
+    fn tool(&self) -> Result<(Run, Arguments<'a>), RpcError> {
+        let request = self
+            .tool
+            .expect("`ToolRequest::handler` is the only way here");
+        let arguments = request.arguments.as_ref().map_err(Clone::clone)?;
+        Ok((request.tool.run, Arguments::new(arguments)))
+    }
 }
 
 /// `tools/call` of a tool that answers from the skills.
 fn call(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    let CallParams { name, arguments } = call.request.params()?;
-    let Run::Skills(run) = chosen(call.server, &name)?.run else {
-        return Err(unknown(call.server, &name));
+    let (Run::Skills(run), arguments) = call.tool()? else {
+        unreachable!("the handler follows from `Run`");
     };
-    let arguments = arguments.unwrap_or_default();
     let reply = match skills {
         Ok(skills) => run(&ToolCall {
             server: call.server,
             skills,
-            arguments: Arguments::new(&arguments),
+            arguments,
         }),
         Err(not_loaded) => Err(ToolError::NotLoaded(not_loaded.0.clone())),
     };
@@ -330,12 +363,10 @@ fn work<'a>(
     out: &'a mut Vec<u8>,
 ) -> BoxFuture<'a, Result<(), RpcError>> {
     Box::pin(async move {
-        let CallParams { name, arguments } = call.request.params()?;
-        let Run::Task(run) = chosen(call.server, &name)?.run else {
-            return Err(unknown(call.server, &name));
+        let (Run::Task(run), arguments) = call.tool()? else {
+            unreachable!("the handler follows from `Run`");
         };
-        let arguments = arguments.unwrap_or_default();
-        let reply = run(call.server, Arguments::new(&arguments), client).await;
+        let reply = run(call.server, arguments, client).await;
         reply.unwrap_or_else(Reply::from).write(call.era, out)
     })
 }

@@ -173,7 +173,7 @@ impl Dispatcher {
             }
         };
         let answered = self.outbox.respond(&request.id, |out| {
-            self.server.answer_now(plan, &request, out)
+            self.server.answer_now(&plan, &request, out)
         });
         if !matches!(answered, Some(Err(_))) {
             self.era = plan.session_after(self.era);
@@ -196,7 +196,7 @@ impl Dispatcher {
         tokio::spawn(async move {
             let mut response = Vec::new();
             let start = jsonrpc::begin_response(&request.id, &mut response);
-            let answered = server.answer(plan, &request, &client, &mut response).await;
+            let answered = server.answer(&plan, &request, &client, &mut response).await;
             jsonrpc::end_response(&request.id, start, &mut response, &answered);
             running.reply(&request.id, &response);
         });
