@@ -21,13 +21,13 @@ mod names;
 mod write;
 
 mod catalog;
-mod catalogue;
 mod content;
 mod extension;
 mod file;
 mod route;
 mod search;
 mod skill;
+mod skill_listing;
 mod verify;
 
 mod error;
@@ -36,7 +36,6 @@ pub mod hosts;
 mod sample;
 
 pub use catalog::{Catalog, Root};
-pub use catalogue::{CATALOGUE_BYTES, Catalogue};
 pub use container::{Bundle, SectionInfo, hex, publish};
 pub use error::Error;
 pub use extension::{
@@ -51,6 +50,7 @@ pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
 pub use settings::Settings;
 pub use skill::Skill;
+pub use skill_listing::{LISTING_BYTES, SkillListing};
 pub use skillbundle_search::keywords::Decision;
 pub use verify::Verified;
 pub use write::write;

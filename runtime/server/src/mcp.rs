@@ -16,11 +16,11 @@ mod prompts;
 mod resources;
 
 mod arguments;
-mod catalogue;
 mod cursor;
 mod instructions;
 mod preview;
-mod reply;
+mod skill_listing;
+mod tool_result;
 mod tools;
 mod toolset;
 
@@ -60,7 +60,7 @@ pub(crate) struct Server {
     refresher: Refresher,
     options: Options,
     tool_list: Arc<Mutex<tools::ListCache>>,
-    /// What the one client knows, if it stays and can be told of changes.
+    /// What the client of a session knows, if it can be notified of changes.
     notifier: Option<Arc<Notifier>>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// The client that waits for one request.
-pub(crate) struct Client {
+pub(crate) struct Caller {
     /// Cancelled when the client no longer wants the response.
     pub(crate) cancelled: CancellationToken,
     pub(crate) notify: Notify,
@@ -115,7 +115,7 @@ impl Server {
         }
     }
 
-    /// A server for one client that stays, and can be told of changes until `closing`.
+    /// A server for one session, whose client can be notified of changes until `closing`.
     pub(crate) fn for_session(self, closing: CancellationToken) -> Self {
         let notifier = self
             .refresher
@@ -140,8 +140,8 @@ impl Server {
             let era = era(method, &request.meta()?, session)?;
             return Ok(Plan::extra(method, era, row));
         }
-        // Parsed once, here, for all that follows. If that fails, the parts are read one by one,
-        // so that the error that comes first is returned.
+        // Parsed once, for everything that follows. If that fails, the parts are parsed one by one
+        // to find which error takes precedence.
         let is_tool_call = method.is_some_and(|method| matches!(method.handler, Handler::Tool));
         let params = is_tool_call.then(|| request.params::<ToolParams<'_>>());
         let meta = match &params {
@@ -154,7 +154,7 @@ impl Server {
             (meta, _) => meta?,
         };
         let method = method.ok_or_else(|| methods::unknown(&request.method))?;
-        // JSON that is broken inside the parameters is worse than anything that they lack.
+        // Parameters that are not JSON take precedence over every other error.
         self.plan_for(method, request, &meta, session, params)
             .map_err(|error| request.broken().unwrap_or(error))
     }
@@ -209,7 +209,7 @@ impl Server {
         &self,
         plan: &Plan,
         request: &Request<'_>,
-        client: &Client,
+        caller: &Caller,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let call = self.call(plan, request);
@@ -219,9 +219,9 @@ impl Server {
                 let skills = self.refresher.current().await;
                 guard(|| answer(&call, &skills, out))
             }
-            Handler::Task(work) => guard_future(work(&call, client, out)).await,
+            Handler::Task(work) => guard_future(work(&call, caller, out)).await,
             #[cfg(feature = "conformance-fixtures")]
-            Handler::Extra(row) => guard_future(extra::answer(row, &call, client, out)).await,
+            Handler::Extra(row) => guard_future(extra::answer(row, &call, caller, out)).await,
             Handler::Tool => unreachable!("a plan names the tool's own handler"),
         }
     }
