@@ -4,40 +4,40 @@
 //!
 //! `SKILLBUNDLE_HOSTILE=20000/7` adds 20,000 frames mutated with seed 7; a failure
 //! names the frame and the seed. Written frames are in `hostile/lines.rs`,
-//! `hostile/methods.rs` and `hostile/names.rs`, each with the reply that it is owed;
-//! mutated ones are in `hostile/bent.rs`. Floods, signals and closed pipes are in
+//! `hostile/methods.rs` and `hostile/names.rs`, each with its expected reply;
+//! mutated ones are in `hostile/mutate.rs`. Floods, signals and closed pipes are in
 //! `hostile/ends.rs`, the same over HTTP in `hostile/http.rs`.
 
-mod bent;
-mod dice;
 mod ends;
 mod frames;
 mod heads;
 mod http;
 mod lines;
 mod methods;
+mod mutate;
 mod names;
+mod random;
 
 use serde_json::{Value, json};
 
-use crate::paths::{CANARY, house, spellings};
+use crate::paths::{CANARY, canary_project, spellings};
 use crate::project::{LEGACY, Project, Session, say, with_meta};
-use dice::Dice;
-use frames::{Era, Frame, Ids, Kind, Owed, request};
+use frames::{Era, Expected, Frame, Ids, Kind, request};
+use random::Random;
 
 /// The number of mutated frames and their seed, unless the environment says otherwise.
-const BENT: (usize, u64) = (1500, 20_260_728);
+const MUTATED: (usize, u64) = (1500, 20_260_728);
 
 /// Frames of one session. Replies without an id are rate-limited, and one session
 /// must stay below that limit.
-const A_SESSION: usize = 400;
+const FRAMES_PER_SESSION: usize = 400;
 
 /// Frames between two checks that the server still works.
-const LOOK: usize = 100;
+const CHECK_INTERVAL: usize = 100;
 
 /// Folders have to be read first, so their calls may have to wait; a bundle is
 /// answered inline.
-const SOURCES: [&[&str]; 2] = [&["--dir", "skills"], &["--bundle", "house.skb"]];
+const SOURCES: [&[&str]; 2] = [&["--dir", "skills"], &["--bundle", "skills.skb"]];
 
 /// The longest line that the server reads.
 const LONGEST: usize = 4 * 1024 * 1024;
@@ -48,34 +48,37 @@ const SECRETS: [&str; 6] = ["panicked", "backtrace", ".rs:", "/rustc/", "/home/"
 
 /// Totals over all sessions.
 #[derive(Default)]
-struct Count {
+struct Totals {
     sessions: usize,
     frames: usize,
     replies: usize,
 }
 
 #[test]
-fn every_hostile_frame_gets_what_it_is_owed() {
-    let (many, seed) = asked();
-    let project = house();
+fn every_hostile_frame_gets_the_expected_reply() {
+    let (many, seed) = frames_and_seed();
+    let project = canary_project();
     let tools = tools(&project);
-    let mut count = Count::default();
+    let mut totals = Totals::default();
     for era in [Era::Unopened, Era::Legacy, Era::Modern] {
-        let mut dice = Dice::new(seed ^ era as u64);
-        let frames = throw(era, &tools, many / 3, &mut dice);
-        for (frames, source) in frames.chunks(A_SESSION).zip(SOURCES.iter().cycle()) {
+        let mut random = Random::new(seed ^ era as u64);
+        let frames = all_frames(era, &tools, many / 3, &mut random);
+        for (frames, source) in frames
+            .chunks(FRAMES_PER_SESSION)
+            .zip(SOURCES.iter().cycle())
+        {
             let mut client = Client::start(&project, era, source);
             for frame in frames {
-                client.settle(frame, &mut dice);
+                client.exchange(frame, &mut random);
             }
-            client.end(&mut count);
+            client.end(&mut totals);
         }
     }
-    let Count {
+    let Totals {
         sessions,
         frames,
         replies,
-    } = count;
+    } = totals;
     assert!(frames >= 1500, "{frames}");
     say(&format!(
         "hostile frames over pipes: {frames} frames in {sessions} sessions (seed {seed}), \
@@ -86,43 +89,47 @@ fn every_hostile_frame_gets_what_it_is_owed() {
 /// The same frames, sent without waiting for replies in between.
 #[test]
 fn a_burst_of_hostile_frames_is_answered_under_the_right_ids() {
-    let (_, seed) = asked();
-    let project = house();
+    let (_, seed) = frames_and_seed();
+    let project = canary_project();
     let tools = tools(&project);
     for era in [Era::Legacy, Era::Modern] {
-        let mut dice = Dice::new(seed.wrapping_add(era as u64));
-        let mut frames = throw(era, &tools, 300, &mut dice);
-        frames.retain(|frame| matches!(frame.owed, Owed::Nothing | Owed::Reply { .. }));
-        for (frames, source) in frames.chunks(A_SESSION).take(4).zip(SOURCES.iter().cycle()) {
-            Client::start(&project, era, source).settle_all(frames);
+        let mut random = Random::new(seed.wrapping_add(era as u64));
+        let mut frames = all_frames(era, &tools, 300, &mut random);
+        frames.retain(|frame| matches!(frame.expected, Expected::Nothing | Expected::Reply { .. }));
+        for (frames, source) in frames
+            .chunks(FRAMES_PER_SESSION)
+            .take(4)
+            .zip(SOURCES.iter().cycle())
+        {
+            Client::start(&project, era, source).exchange_all(frames);
         }
     }
 }
 
 #[test]
-fn lines_of_about_the_longest_length_are_told_apart() {
-    let project = house();
+fn lines_near_the_length_limit_are_accepted_or_rejected() {
+    let project = canary_project();
     let mut client = Client::start(&project, Era::Legacy, SOURCES[1]);
-    let mut dice = Dice::new(1);
+    let mut random = Random::new(1);
     for frame in lines::sizes(LONGEST, &mut client.ids) {
-        client.settle(&frame, &mut dice);
+        client.exchange(&frame, &mut random);
     }
-    client.end(&mut Count::default());
+    client.end(&mut Totals::default());
 }
 
 /// The methods of the extension and of resources read nothing outside the roots.
 #[test]
 fn no_uri_reaches_a_file_outside() {
-    let project = house();
+    let project = canary_project();
     let spellings = spellings(&project);
     for source in SOURCES {
         for era in [Era::Legacy, Era::Modern] {
             let mut client = Client::start(&project, era, source);
-            let mut dice = Dice::new(2);
-            for frame in names::places(era, &spellings, &mut client.ids) {
-                client.settle(&frame, &mut dice);
+            let mut random = Random::new(2);
+            for frame in names::uris(era, &spellings, &mut client.ids) {
+                client.exchange(&frame, &mut random);
             }
-            client.end(&mut Count::default());
+            client.end(&mut Totals::default());
         }
     }
 }
@@ -130,13 +137,13 @@ fn no_uri_reaches_a_file_outside() {
 /// A cursor holds the number of items to skip. A forged one gets a page or an
 /// error, whatever the number, and never a panic.
 #[test]
-fn forged_cursors_get_a_page_or_a_refusal() {
+fn forged_cursors_get_a_page_or_an_error() {
     let project = Project::new();
     for number in 0..201 {
         let name = format!("skill-{number:03}");
         project.skill(&format!("skills/{name}"), &name, "One of many");
     }
-    project.bundle_file(&["skills"], "house.skb");
+    project.bundle_file(&["skills"], "skills.skb");
     for source in SOURCES {
         forge_cursors(project.serve(source));
     }
@@ -179,9 +186,9 @@ fn forge_cursors(mut session: Session) {
 }
 
 /// How many frames to mutate, and from which seed.
-fn asked() -> (usize, u64) {
+fn frames_and_seed() -> (usize, u64) {
     let Ok(text) = std::env::var("SKILLBUNDLE_HOSTILE") else {
-        return BENT;
+        return MUTATED;
     };
     let (many, seed) = text.split_once('/').unwrap_or((&text, "1"));
     let (many, seed) = (many.parse(), seed.parse());
@@ -192,18 +199,18 @@ fn asked() -> (usize, u64) {
 }
 
 /// Every kind of frame for this era, mixed.
-fn throw(era: Era, tools: &[Value], many: usize, dice: &mut Dice) -> Vec<Frame> {
+fn all_frames(era: Era, tools: &[Value], many: usize, random: &mut Random) -> Vec<Frame> {
     let mut ids = Ids::default();
-    let right = methods::right(era, &mut ids);
-    let mut frames: Vec<Frame> = right.iter().flat_map(lines::dressed).collect();
+    let right = methods::valid(era, &mut ids);
+    let mut frames: Vec<Frame> = right.iter().flat_map(lines::padded).collect();
     // The `_meta` of 2026-07-28 is long and always the same, so few are cut.
     let cut = if era == Era::Modern { 4 } else { right.len() };
-    frames.extend(right[..cut.min(right.len())].iter().flat_map(bent::cut));
+    frames.extend(right[..cut.min(right.len())].iter().flat_map(mutate::cut));
     frames.extend(lines::odd_ids(era));
-    frames.extend(lines::heads(&mut ids));
-    frames.extend(lines::garbage(dice));
+    frames.extend(lines::envelopes(&mut ids));
+    frames.extend(lines::garbage(random));
     frames.extend(lines::silent());
-    frames.extend(methods::wrong(era, &mut ids));
+    frames.extend(methods::invalid(era, &mut ids));
     frames.extend(names::unknown(era, &mut ids));
     frames.extend(names::deep(era, &mut ids));
     if era != Era::Unopened {
@@ -214,10 +221,11 @@ fn throw(era: Era, tools: &[Value], many: usize, dice: &mut Dice) -> Vec<Frame> 
         frames.extend(names::meta_faults(&mut ids));
         frames.extend(names::listeners(&mut ids));
     }
-    let bent = (0..many).map(|_| bent::bend(dice.pick(&right), dice.pick(&right), dice));
-    let bent: Vec<Frame> = bent.collect();
-    frames.extend(bent);
-    dice.shuffle(&mut frames);
+    let mutated =
+        (0..many).map(|_| mutate::mutate(random.pick(&right), random.pick(&right), random));
+    let mutated: Vec<Frame> = mutated.collect();
+    frames.extend(mutated);
+    random.shuffle(&mut frames);
     frames
 }
 
@@ -267,14 +275,14 @@ impl Client {
         }
     }
 
-    /// Sends a frame and waits for the reply that it is owed.
-    fn settle(&mut self, frame: &Frame, dice: &mut Dice) {
-        self.write(frame, dice);
-        match &frame.owed {
-            Owed::Nothing => {}
-            Owed::AtTheEnd(id) => self.at_the_end.push(id.clone()),
-            Owed::Unclear => self.pass(Some(frame)),
-            Owed::Reply { ids, kind } => {
+    /// Sends a frame and waits for the expected reply.
+    fn exchange(&mut self, frame: &Frame, random: &mut Random) {
+        self.write(frame, random);
+        match &frame.expected {
+            Expected::Nothing => {}
+            Expected::AtTheEnd(id) => self.at_the_end.push(id.clone()),
+            Expected::Unclear => self.pass(Some(frame)),
+            Expected::Reply { ids, kind } => {
                 let reply = self.reply(frame);
                 if !ids.contains(&reply["id"]) || !fits(&reply, *kind) {
                     self.faults
@@ -283,17 +291,17 @@ impl Client {
             }
         }
         self.frames += 1;
-        if self.frames.is_multiple_of(LOOK) {
+        if self.frames.is_multiple_of(CHECK_INTERVAL) {
             self.pass(None);
-            self.look();
+            self.check_works();
         }
     }
 
     /// Writes a frame in one piece or in several.
-    fn write(&mut self, frame: &Frame, dice: &mut Dice) {
+    fn write(&mut self, frame: &Frame, random: &mut Random) {
         let mut rest = frame.line.as_slice();
-        while dice.one_in(3) && rest.len() > 1 {
-            let (piece, others) = rest.split_at(1 + dice.below(rest.len() - 1));
+        while random.one_in(3) && rest.len() > 1 {
+            let (piece, others) = rest.split_at(1 + random.below(rest.len() - 1));
             self.session.send_raw(piece);
             rest = others;
         }
@@ -313,7 +321,7 @@ impl Client {
     }
 
     /// Checks that the server still works.
-    fn look(&mut self) {
+    fn check_works(&mut self) {
         let id = self.ask("tools/list");
         let asked = Frame::answered(r#"{"method":"tools/list"}"#, &id, Kind::Any);
         let reply = self.reply(&asked);
@@ -363,45 +371,45 @@ impl Client {
     }
 
     /// Sends all frames at once; each id gets its replies, in any order.
-    fn settle_all(mut self, frames: &[Frame]) {
+    fn exchange_all(mut self, frames: &[Frame]) {
         let mut text: Vec<u8> = Vec::new();
         for frame in frames {
             text.extend_from_slice(&frame.line);
             text.push(b'\n');
         }
         let writer = self.session.send_aside(text);
-        let mut owed: Vec<(&Frame, &[Value])> = Vec::new();
+        let mut expected: Vec<(&Frame, &[Value])> = Vec::new();
         for frame in frames {
-            if let Owed::Reply { ids, .. } = &frame.owed {
-                owed.push((frame, ids));
+            if let Expected::Reply { ids, .. } = &frame.expected {
+                expected.push((frame, ids));
             }
         }
-        while !owed.is_empty() {
-            let reply = self.reply(owed[0].0);
-            let at = owed
+        while !expected.is_empty() {
+            let reply = self.reply(expected[0].0);
+            let at = expected
                 .iter()
                 .position(|(_, ids)| ids.contains(&reply["id"]))
                 .unwrap_or_else(|| panic!("a reply with an unexpected id: {reply}"));
-            owed.swap_remove(at);
+            expected.swap_remove(at);
         }
         writer.join().expect("all frames were read");
-        self.end(&mut Count::default());
+        self.end(&mut Totals::default());
     }
 
     /// Closes stdin: the last replies arrive, and the process exits with 0.
-    fn end(mut self, count: &mut Count) {
+    fn end(mut self, totals: &mut Totals) {
         if self.era == Era::Unopened {
             self.session.initialize(LEGACY);
             self.era = Era::Legacy;
         }
         self.pass(None);
-        self.look();
+        self.check_works();
         self.session.close();
         while let Some(message) = self.session.message() {
             check(&message);
-            let owed = self.at_the_end.iter().position(|id| *id == message["id"]);
-            let owed = owed.unwrap_or_else(|| panic!("one reply too many: {message}"));
-            self.at_the_end.swap_remove(owed);
+            let expected = self.at_the_end.iter().position(|id| *id == message["id"]);
+            let expected = expected.unwrap_or_else(|| panic!("one reply too many: {message}"));
+            self.at_the_end.swap_remove(expected);
             self.replies += 1;
         }
         assert!(
@@ -416,9 +424,9 @@ impl Client {
         }
         let faults = self.faults.join("\n");
         assert!(faults.is_empty(), "wrong replies:\n{faults}");
-        count.sessions += 1;
-        count.frames += self.frames;
-        count.replies += self.replies;
+        totals.sessions += 1;
+        totals.frames += self.frames;
+        totals.replies += self.replies;
     }
 }
 

@@ -3,17 +3,17 @@
 #![cfg(feature = "http")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::project::{Project, finish, say};
+use skillbundle_testkit::{HttpClient, HttpResponse};
 
-/// Ends a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The query must not be logged.
+const POST: &str = "POST /mcp?secret=query";
 
 const TOKEN: &str = "a-token-of-good-length";
 
@@ -50,15 +50,12 @@ impl Running {
         }
     }
 
-    pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(&self.address).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
-        stream
+    pub(crate) fn connect(&self) -> HttpClient {
+        HttpClient::connect(&self.address)
     }
 
-    fn post(&self, message: &str, header: &str) -> String {
-        let mut stream = self.connect();
-        ask(&mut stream, &self.address, message, header)
+    fn post(&self, message: &str, headers: &[&str]) -> HttpResponse {
+        self.connect().ask(POST, headers, message)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -94,35 +91,6 @@ impl Drop for Running {
     }
 }
 
-/// Posts one message and reads the response, on a connection that stays open.
-fn ask(stream: &mut TcpStream, host: &str, message: &str, header: &str) -> String {
-    let length = message.len();
-    let request = format!(
-        "POST /mcp?secret=query HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\n{header}Content-Length: {length}\r\n\r\n{message}"
-    );
-    stream.write_all(request.as_bytes()).expect("it reads");
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let at = head.len();
-        assert!(
-            reader.read_line(&mut head).expect("an answer") > 0,
-            "{head}"
-        );
-        let line = head[at..].trim().to_ascii_lowercase();
-        if let Some(bytes) = line.strip_prefix("content-length: ") {
-            length = bytes.parse().expect("a number");
-        }
-        if line.is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).expect("the whole answer");
-    head + &String::from_utf8(body).expect("text")
-}
-
 fn project() -> Project {
     let project = Project::new();
     project.skill("skills/hello", "hello", "Says hello");
@@ -137,7 +105,7 @@ pub(crate) fn serve(project: &Project, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn it_prints_its_address_and_a_signal_is_a_good_end() {
+fn it_prints_its_address_and_ends_with_0_on_a_signal() {
     for signal in [Signal::TERM, Signal::INT] {
         let project = project();
         let server = Running::start(serve(&project, &[":0"]));
@@ -147,15 +115,14 @@ fn it_prints_its_address_and_a_signal_is_a_good_end() {
             server.address
         );
         assert!(!server.address.ends_with(":0"), "{}", server.address);
-        let answer = server.post(CALL, "");
-        assert!(answer.contains("hello"), "{answer}");
+        let called = server.post(CALL, &[]);
+        assert!(called.body.contains("hello"), "{called:?}");
         let mut idle = server.connect();
         server.signal(signal);
         let (code, output, errors) = server.end();
         assert_eq!((code, output.as_str()), (Some(0), ""), "{errors}");
         // Closed; or reset, if it had not been accepted yet.
-        let left = idle.read(&mut [0]).unwrap_or_default();
-        assert_eq!(left, 0);
+        assert!(idle.is_closed());
     }
 }
 
@@ -167,9 +134,9 @@ fn the_log_has_a_line_for_each_request_and_no_secrets() {
         .env("SKILLBUNDLE_LOG", "info")
         .env("SKILLBUNDLE_TOKEN", TOKEN);
     let server = Running::start(command);
-    let header = format!("Authorization: Bearer {TOKEN}\r\n");
-    assert!(server.post(CALL, &header).starts_with("HTTP/1.1 200"));
-    assert!(server.post(CALL, "").starts_with("HTTP/1.1 401"));
+    let header = format!("Authorization: Bearer {TOKEN}");
+    assert_eq!(server.post(CALL, &[&header]).status, 200);
+    assert_eq!(server.post(CALL, &[]).status, 401);
     server.signal(Signal::TERM);
     let (_, _, log) = server.end();
     let lines: Vec<&str> = log
@@ -231,12 +198,11 @@ fn a_token_file_allows_serving_beyond_loopback() {
     ];
     let mut server = Running::start(serve(&project, &arguments));
     server.address = server.address.replace("0.0.0.0", "127.0.0.1");
-    let right = format!("Authorization: Bearer {TOKEN}\r\n");
-    assert!(server.post(CALL, "").starts_with("HTTP/1.1 401"));
-    assert!(server.post(CALL, &right).starts_with("HTTP/1.1 200"));
-    let mut stream = server.connect();
-    let answer = ask(&mut stream, "skills.example", CALL, &right);
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let right = format!("Authorization: Bearer {TOKEN}");
+    assert_eq!(server.post(CALL, &[]).status, 401);
+    assert_eq!(server.post(CALL, &[&right]).status, 200);
+    let by_name = server.post(CALL, &["Host: skills.example", &right]);
+    assert_eq!(by_name.status, 200, "{by_name:?}");
 }
 
 /// 300 clients that send their heads slowly take all slots; a health check is answered anyway,
@@ -245,20 +211,14 @@ fn a_token_file_allows_serving_beyond_loopback() {
 fn a_health_check_is_answered_while_slow_clients_hold_all_connections() {
     let project = project();
     let server = Running::start(serve(&project, &[":0"]));
-    let mut slow: Vec<TcpStream> = (0..300).map(|_| server.connect()).collect();
-    for stream in &mut slow {
-        stream
-            .write_all(b"POST /mcp HTTP/1.1\r\nX: ")
-            .expect("it reads");
+    let mut slow: Vec<HttpClient> = (0..300).map(|_| server.connect()).collect();
+    for client in &mut slow {
+        client.write(b"POST /mcp HTTP/1.1\r\nX: ");
     }
     let mut probe = server.connect();
     let patience = Some(Duration::from_secs(5));
-    probe.set_read_timeout(patience).expect("a time");
-    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
-    probe.write_all(request.as_bytes()).expect("it reads");
-    let mut status = [0; 12];
-    probe.read_exact(&mut status).expect("a response in time");
-    assert_eq!(&status, b"HTTP/1.1 200");
+    probe.0.set_read_timeout(patience).expect("a time");
+    assert_eq!(probe.ask("GET /healthz", &[], "").status, 200);
 }
 
 /// A measurement, to be run by hand with a release build:
@@ -269,11 +229,11 @@ fn many_clients_and_abandoned_handshakes_cost_little_memory() {
     let project = project();
     let server = Running::start(serve(&project, &[":0"]));
     for _ in 0..200 {
-        server.post(INITIALIZE, "");
+        server.post(INITIALIZE, &[]);
     }
     let warm = server.resident();
     for _ in 0..10_000 {
-        server.post(INITIALIZE, "");
+        server.post(INITIALIZE, &[]);
     }
     let abandoned = server.resident();
     run_clients(&server);
@@ -294,10 +254,9 @@ fn run_clients(server: &Running) {
     std::thread::scope(|scope| {
         for _ in 0..64 {
             scope.spawn(|| {
-                let mut stream = server.connect();
+                let mut client = server.connect();
                 for _ in 0..200 {
-                    let answer = ask(&mut stream, &server.address, CALL, "");
-                    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+                    assert_eq!(client.ask(POST, &[], CALL).status, 200);
                 }
             });
         }

@@ -81,7 +81,7 @@ const NOT_QUITE: [&str; 9] = [
     "cafe\u{301}.txt",
 ];
 
-pub(crate) fn house() -> Project {
+pub(crate) fn canary_project() -> Project {
     let project = Project::new();
     project.skill("skills/a", "a", "The only one");
     project
@@ -94,7 +94,7 @@ pub(crate) fn house() -> Project {
             format!("---\nname: o\ndescription: {CANARY}\n---\n"),
         )
         .link("skills/a/linked.txt", "../../canary.txt");
-    project.bundle_file(&["skills"], "house.skb");
+    project.bundle_file(&["skills"], "skills.skb");
     project
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn spellings(project: &Project) -> Vec<String> {
 
 #[test]
 fn no_spelling_reaches_a_file_outside() {
-    let project = house();
+    let project = canary_project();
     let mut session = project.serve(&["--dir", "skills"]);
     session.initialize(LEGACY);
     let spellings = spellings(&project);

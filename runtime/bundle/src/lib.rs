@@ -22,13 +22,13 @@ mod names;
 mod write;
 
 mod catalog;
-mod catalogue;
 mod content;
 mod extension;
 mod file;
 mod route;
 mod search;
 mod skill;
+mod skill_listing;
 mod verify;
 
 mod error;
@@ -37,7 +37,6 @@ pub mod hosts;
 mod sample;
 
 pub use catalog::{Catalog, Root};
-pub use catalogue::{CATALOGUE_BYTES, Catalogue};
 pub use container::{Bundle, SectionInfo, hex, publish};
 pub use error::Error;
 pub use extension::{
@@ -52,6 +51,7 @@ pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
 pub use settings::Settings;
 pub use skill::Skill;
+pub use skill_listing::{LISTING_BYTES, SkillListing};
 pub use store::{Store, StoredBundle};
 pub use skillbundle_search::keywords::Decision;
 pub use verify::Verified;

@@ -1,11 +1,11 @@
 //! Checks the whole bundle at once. Normal reads check only the parts that they use.
 
 use crate::blobs;
-use crate::catalogue::CATALOGUE_BYTES;
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::header::Section;
 use crate::skill::Skill;
+use crate::skill_listing::LISTING_BYTES;
 use crate::write::content_address;
 
 /// What a full check covered.
@@ -61,7 +61,7 @@ impl Bundle {
         let catalog = self.catalog()?;
         catalog.settings()?;
         catalog.roots()?;
-        catalog.catalogue(CATALOGUE_BYTES)?;
+        catalog.skill_listing(LISTING_BYTES)?;
         catalog.ranked().try_for_each(|skill| skill.map(|_| ()))?;
         catalog.published()?.verify()?;
         let mut files = 0;

@@ -13,7 +13,6 @@ use skillbundle_search::text::fold;
 use skillbundle_search::text_index::{self, DocText};
 
 use crate::blobs::Blobs;
-use crate::catalogue::{CATALOGUE_BYTES, Line, fill};
 use crate::content::chain;
 use crate::error::Error;
 use crate::frontmatter_terms::FrontmatterTerms;
@@ -27,6 +26,7 @@ use crate::schema::{
     SkillRow, Str, flag,
 };
 use crate::settings::Settings;
+use crate::skill_listing::{LISTING_BYTES, ListingEntry, fill};
 use crate::{extension, mime, page_sums};
 
 /// Writes `set` as a bundle.
@@ -145,7 +145,7 @@ impl Writer {
             .map(|row| self.name(row))
             .collect::<Result<_, _>>()?;
         let ranking = ranking(&set.skills);
-        let (catalogue, shown) = catalogue(set, &ranking, &owners)?;
+        let (listing, shown) = skill_listing(set, &ranking, &owners)?;
         let published = extension::build(set, &ranking, &self.contents, &mut self.blobs)?;
         let resources = published
             .resources
@@ -154,7 +154,7 @@ impl Writer {
             .collect::<Result<_, _>>()?;
         Ok(Index {
             settings,
-            catalogue: self.intern(&catalogue)?,
+            catalogue: self.intern(&listing)?,
             catalogue_shown: narrow(shown)?,
             roots,
             skills,
@@ -425,13 +425,13 @@ fn ranking(skills: &[SkillEntry]) -> Vec<u32> {
     ranking.into_iter().map(|(id, _)| id).collect()
 }
 
-fn catalogue(
+fn skill_listing(
     set: &SkillSet,
     ranking: &[u32],
     owners: &Owners<'_>,
 ) -> Result<(String, usize), Error> {
     // Summaries are needed only for as many skills as fit by name alone.
-    let first = &ranking[..ranking.len().min(CATALOGUE_BYTES)];
+    let first = &ranking[..ranking.len().min(LISTING_BYTES)];
     let mut shown = HashMap::new();
     for id in first {
         let skill = &set.skills[*id as usize];
@@ -443,13 +443,13 @@ fn catalogue(
     let line = |id: &u32| {
         let (skill, name, summary) = &shown[id];
         let scope = set.roots[skill.root as usize].scope.as_str();
-        Ok(Line {
+        Ok(ListingEntry {
             name,
             summary,
             scope,
         })
     };
-    fill(|| first.iter().map(line), ranking.len(), CATALOGUE_BYTES)
+    fill(|| first.iter().map(line), ranking.len(), LISTING_BYTES)
 }
 
 fn check_paths(set: &SkillSet) -> Result<(), Error> {

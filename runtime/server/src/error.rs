@@ -49,7 +49,7 @@ pub enum Error {
     /// A file or directory cannot be read.
     #[error("cannot read the skills: {0}")]
     Read(#[from] io::Error),
-    /// A word in a choice of tools stands for none. What there is follows.
+    /// A choice of tools has an unknown name. The message lists the known ones.
     #[error("{0}")]
     UnknownTool(String),
     /// A source of skills failed in its own way.

@@ -58,6 +58,9 @@ struct Limits {
     request: Duration,
     /// For the client to read a response.
     response: Duration,
+    /// From the first to the last event of a response that is streamed, however often events come:
+    /// it holds a turn. No answer takes a tenth of this.
+    stream: Duration,
     /// For requests under way when the process is asked to stop. Supervisors kill it after 10 s
     /// (containers) to 90 s (systemd).
     drain: Duration,
@@ -72,6 +75,7 @@ impl Default for Limits {
             idle: Duration::from_secs(75),
             request: Duration::from_secs(60),
             response: Duration::from_secs(60),
+            stream: Duration::from_secs(300),
             drain: Duration::from_secs(8),
         }
     }

@@ -234,10 +234,7 @@ impl Request<'_> {
             #[serde(borrow, rename = "_meta")]
             meta: Option<&'a RawValue>,
         }
-        let meta = self.optional_params::<Params<'_>>()?.meta;
-        let meta = meta.map(object).transpose();
-        meta.map(Option::unwrap_or_default)
-            .map_err(|error| params_error(&error))
+        Meta::parse(self.optional_params::<Params<'_>>()?.meta)
     }
 }
 
@@ -255,7 +252,14 @@ impl<'a> Notification<'a> {
     }
 }
 
-impl Meta<'_> {
+impl<'a> Meta<'a> {
+    /// Parses the member `_meta` of parameters; empty if there is none.
+    pub(crate) fn parse(json: Option<&'a RawValue>) -> Result<Self, RpcError> {
+        let meta = json.map(object).transpose();
+        meta.map(Option::unwrap_or_default)
+            .map_err(|error| params_error(&error))
+    }
+
     /// The protocol revision that the request is of.
     pub(crate) fn version(&self) -> Option<String> {
         self.version
@@ -382,7 +386,7 @@ fn object<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T, serde_json::E
     Err(serde_json::Error::custom("expected an object"))
 }
 
-/// Parses a string, and copies it only if it holds escapes.
+/// Parses a string, and copies it only if it contains escapes.
 fn text(json: &RawValue) -> Result<Cow<'_, str>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -535,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_id_is_given_back_whole() {
+    fn a_long_id_is_returned_unchanged() {
         let id = format!("\"{}\"", "i".repeat(5000));
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":7}}"#);
         let (code, found, _) = invalid(line.as_bytes());
@@ -603,7 +607,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_and_notifications_are_told_from_requests() {
+    fn responses_and_notifications_are_not_requests() {
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#,

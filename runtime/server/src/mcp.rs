@@ -16,11 +16,11 @@ mod prompts;
 mod resources;
 
 mod arguments;
-mod catalogue;
 mod cursor;
 mod instructions;
 mod preview;
-mod reply;
+mod skill_listing;
+mod tool_result;
 mod tools;
 mod toolset;
 
@@ -46,6 +46,7 @@ use crate::jsonrpc::{Meta, Request, RpcError};
 use crate::source::{Generation, NotLoaded, Refresher};
 use methods::{Handler, Method};
 use notifier::Notifier;
+use tools::{ToolParams, ToolRequest};
 use toolset::{ToolContext, ToolSet};
 
 #[cfg(feature = "conformance-fixtures")]
@@ -59,7 +60,7 @@ pub(crate) struct Server {
     refresher: Refresher,
     options: Options,
     tool_list: Arc<Mutex<tools::ListCache>>,
-    /// What the one client knows, if it stays and can be told of changes.
+    /// What the client of a session knows, if it can be notified of changes.
     notifier: Option<Arc<Notifier>>,
 }
 
@@ -73,11 +74,12 @@ pub(crate) enum Era {
 }
 
 /// How a request will be answered.
-#[derive(Clone, Copy)]
 pub(crate) struct Plan {
     method: &'static Method,
     era: Era,
     handler: Handler,
+    /// What `tools/call` asks for.
+    tool: Option<ToolRequest>,
 }
 
 /// One request that is being answered.
@@ -85,10 +87,11 @@ pub(crate) struct Call<'a> {
     server: &'a Server,
     request: &'a Request<'a>,
     era: Era,
+    tool: Option<&'a ToolRequest>,
 }
 
 /// The client that waits for one request.
-pub(crate) struct Client {
+pub(crate) struct Caller {
     /// Cancelled when the client no longer wants the response.
     pub(crate) cancelled: CancellationToken,
     pub(crate) notify: Notify,
@@ -112,7 +115,7 @@ impl Server {
         }
     }
 
-    /// A server for one client that stays, and can be told of changes until `closing`.
+    /// A server for one session, whose client can be notified of changes until `closing`.
     pub(crate) fn for_session(self, closing: CancellationToken) -> Self {
         let notifier = self
             .refresher
@@ -137,14 +140,22 @@ impl Server {
             let era = era(method, &request.meta()?, session)?;
             return Ok(Plan::extra(method, era, row));
         }
-        let meta = match (request.meta(), method) {
+        // Parsed once, for everything that follows. If that fails, the parts are parsed one by one
+        // to find which error takes precedence.
+        let is_tool_call = method.is_some_and(|method| matches!(method.handler, Handler::Tool));
+        let params = is_tool_call.then(|| request.params::<ToolParams<'_>>());
+        let meta = match &params {
+            Some(Ok(params)) => Meta::parse(params.meta),
+            _ => request.meta(),
+        };
+        let meta = match (meta, method) {
             // Parameters of an unknown method cannot be of a wrong type.
             (Err(error), None) if error.code == ErrorCode::INVALID_PARAMS => Meta::default(),
             (meta, _) => meta?,
         };
         let method = method.ok_or_else(|| methods::unknown(&request.method))?;
-        // JSON that is broken inside the parameters is worse than anything that they lack.
-        self.plan_for(method, request, &meta, session)
+        // Parameters that are not JSON take precedence over every other error.
+        self.plan_for(method, request, &meta, session, params)
             .map_err(|error| request.broken().unwrap_or(error))
     }
 
@@ -154,19 +165,21 @@ impl Server {
         request: &Request<'_>,
         meta: &Meta<'_>,
         session: Option<Era>,
+        params: Option<Result<ToolParams<'_>, RpcError>>,
     ) -> Result<Plan, RpcError> {
         let era = era(method, meta, session)?;
         if !method.eras.contain(era) {
             return Err(methods::unknown(method.name));
         }
-        let handler = match method.handler {
-            Handler::Tool => tools::handler(self, request)?,
-            handler => handler,
-        };
+        let tool = params
+            .map(|params| ToolRequest::new(self, request, params))
+            .transpose()?;
+        let handler = tool.as_ref().map_or(method.handler, ToolRequest::handler);
         Ok(Plan {
             method,
             era,
             handler,
+            tool,
         })
     }
 
@@ -174,7 +187,7 @@ impl Server {
     /// appends nothing.
     pub(crate) fn answer_now(
         &self,
-        plan: Plan,
+        plan: &Plan,
         request: &Request<'_>,
         out: &mut Vec<u8>,
     ) -> Option<Result<(), RpcError>> {
@@ -194,9 +207,9 @@ impl Server {
     /// Appends the JSON of the result, and waits for what it needs.
     pub(crate) async fn answer(
         &self,
-        plan: Plan,
+        plan: &Plan,
         request: &Request<'_>,
-        client: &Client,
+        caller: &Caller,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let call = self.call(plan, request);
@@ -206,18 +219,19 @@ impl Server {
                 let skills = self.refresher.current().await;
                 guard(|| answer(&call, &skills, out))
             }
-            Handler::Task(work) => guard_future(work(&call, client, out)).await,
+            Handler::Task(work) => guard_future(work(&call, caller, out)).await,
             #[cfg(feature = "conformance-fixtures")]
-            Handler::Extra(row) => guard_future(extra::answer(row, &call, client, out)).await,
+            Handler::Extra(row) => guard_future(extra::answer(row, &call, caller, out)).await,
             Handler::Tool => unreachable!("a plan names the tool's own handler"),
         }
     }
 
-    fn call<'a>(&'a self, plan: Plan, request: &'a Request<'a>) -> Call<'a> {
+    fn call<'a>(&'a self, plan: &'a Plan, request: &'a Request<'a>) -> Call<'a> {
         Call {
             server: self,
             request,
             era: plan.era,
+            tool: plan.tool.as_ref(),
         }
     }
 
@@ -249,12 +263,12 @@ impl Server {
 impl Plan {
     /// Whether the client may take any time to be answered, so that the request must not count
     /// against the limit of requests in flight.
-    pub(crate) fn stays_open(self) -> bool {
+    pub(crate) fn stays_open(&self) -> bool {
         self.method.name == methods::LISTEN
     }
 
     /// The era of a session that was in `session` when it sent this request.
-    pub(crate) fn session_after(self, session: Option<Era>) -> Option<Era> {
+    pub(crate) fn session_after(&self, session: Option<Era>) -> Option<Era> {
         match self.method.name {
             methods::INITIALIZE => Some(Era::Handshake),
             // A client may probe and ping before it decides.

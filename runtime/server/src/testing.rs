@@ -1,12 +1,11 @@
-//! What the tests share: small bundles made in memory, a source that a test controls, and a client
-//! that sends raw lines to a whole session.
+//! What tests of the server share beside the test kit, since it needs the server's own types: small
+//! bundles made in memory, a source that a test controls, and a whole session on a thread.
 
-use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
+use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
 use std::{io, thread};
 
 use serde_json::{Value, json};
@@ -14,6 +13,7 @@ use skillbundle_format::{
     ArgEntry, Bundle, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
     write,
 };
+use skillbundle_testkit::{LEGACY, LineReader, PATIENCE, Peer};
 
 use crate::error::Error;
 use crate::mcp::Server;
@@ -21,8 +21,8 @@ use crate::platform::{Input, Output};
 use crate::source::{Kind, Loaded, Refresher, Source};
 use crate::{Options, stdio};
 
-/// Far longer than anything here takes; a test that waits longer has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// The member that every request of 2026-07-28 carries, for parameters that are written as text.
+pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"t","version":"0"}}"#;
 
 /// A skill in a directory of its own.
 pub(crate) fn folder(path: &str, description: &str, body: &str) -> SkillEntry {
@@ -328,7 +328,7 @@ impl Source for Fake {
 }
 
 /// A session on a thread of its own, and the other ends of its pipes.
-pub(crate) struct Session {
+pub(crate) struct Pipes {
     pub(crate) stdin: PipeWriter,
     pub(crate) stdout: PipeReader,
     pub(crate) ended: Receiver<Result<(), Error>>,
@@ -337,7 +337,7 @@ pub(crate) struct Session {
 }
 
 /// Starts a session that reads from and writes to pipes.
-pub(crate) fn start(source: impl Source, options: Options) -> Session {
+pub(crate) fn start(source: impl Source, options: Options) -> Pipes {
     let (requests, stdin) = pipe().unwrap();
     let (stdout, replies) = pipe().unwrap();
     let (done, ended) = channel();
@@ -356,7 +356,7 @@ pub(crate) fn start(source: impl Source, options: Options) -> Session {
         // A test that has seen enough listens no more.
         let _ = done.send(ended);
     });
-    Session {
+    Pipes {
         stdin,
         stdout,
         ended,
@@ -364,105 +364,58 @@ pub(crate) fn start(source: impl Source, options: Options) -> Session {
     }
 }
 
-/// A client that reads replies as they come.
-pub(crate) struct Client {
+/// A client of a session on a thread of this process.
+pub(crate) type Client = skillbundle_testkit::Session<InProcess>;
+
+/// The other ends of a session's pipes. Replies are read as they come.
+pub(crate) struct InProcess {
     stdin: PipeWriter,
-    replies: Receiver<String>,
+    lines: LineReader,
     ended: Receiver<Result<(), Error>>,
-    next_id: i64,
 }
 
-impl Client {
-    /// One that has not sent anything yet.
-    pub(crate) fn start(source: impl Source, options: Options) -> Self {
-        let Session {
-            stdin,
-            stdout,
-            ended,
-            ..
-        } = start(source, options);
-        let (said, replies) = channel();
-        thread::spawn(move || {
-            BufReader::new(stdout)
-                .lines()
-                .try_for_each(|line| said.send(line.unwrap()))
-        });
-        Self {
-            stdin,
-            replies,
-            ended,
-            next_id: 0,
-        }
+impl Peer for InProcess {
+    fn send_raw(&mut self, bytes: &[u8]) {
+        self.stdin.write_all(bytes).unwrap();
     }
 
-    /// One past the handshake of 2025-11-25.
-    pub(crate) fn connected(source: impl Source) -> Self {
-        let mut client = Self::start(source, Options::default());
-        client.initialize("2025-11-25");
-        client
+    fn line(&mut self) -> Option<Vec<u8>> {
+        self.lines.line().expect("a line in time")
     }
+}
 
-    pub(crate) fn initialize(&mut self, version: &str) -> Value {
-        let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "0" } });
-        let reply = self.request("initialize", params);
-        self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        reply
-    }
+/// A client that has not sent anything yet.
+pub(crate) fn unopened(source: impl Source, options: Options) -> Client {
+    let Pipes {
+        stdin,
+        stdout,
+        ended,
+        ..
+    } = start(source, options);
+    Client::over(InProcess {
+        stdin,
+        lines: LineReader::start(stdout),
+        ended,
+    })
+}
 
-    /// Sends one line as it is.
-    pub(crate) fn send(&mut self, line: impl AsRef<[u8]>) {
-        self.stdin.write_all(line.as_ref()).unwrap();
-        self.stdin.write_all(b"\n").unwrap();
-    }
+/// A client after the handshake of 2025-11-25.
+pub(crate) fn connected(source: impl Source) -> Client {
+    let mut client = unopened(source, Options::default());
+    client.initialize(LEGACY);
+    client
+}
 
-    /// The next reply.
-    pub(crate) fn reply(&self) -> Value {
-        let line = self.replies.recv_timeout(PATIENCE).expect("a reply");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
-    }
-
-    /// Sends a request and waits for its reply, which must be the next.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "so that json! can stand in the call"
-    )]
-    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
-        self.next_id += 1;
-        let id = self.next_id;
-        self.send(
-            json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string(),
-        );
-        let reply = self.reply();
-        assert_eq!(reply["id"], id, "{reply}");
-        reply
-    }
-
-    /// Calls a tool; its result.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "so that json! can stand in the call"
-    )]
-    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let reply = self.request(
-            "tools/call",
-            json!({ "name": tool, "arguments": arguments }),
-        );
-        assert!(reply["result"].is_object(), "{reply}");
-        reply["result"].clone()
-    }
-
-    /// Closes stdin. Returns how the session ended, and what was still sent.
-    pub(crate) fn end(self) -> (Result<(), Error>, Vec<String>) {
-        let Self {
-            stdin,
-            replies,
-            ended,
-            ..
-        } = self;
-        drop(stdin);
-        (
-            ended.recv_timeout(PATIENCE).expect("the session ends"),
-            replies.iter().collect(),
-        )
-    }
+/// Closes stdin. Returns how the session ended, and the messages that were still sent.
+pub(crate) fn end(client: Client) -> (Result<(), Error>, Vec<Value>) {
+    let InProcess {
+        stdin,
+        lines,
+        ended,
+    } = client.into_peer();
+    drop(stdin);
+    let ended = ended.recv_timeout(PATIENCE).expect("the session ends");
+    let rest = std::iter::from_fn(|| lines.line().expect("a line in time"));
+    let rest = rest.map(|line| serde_json::from_slice(&line).expect("each line is JSON"));
+    (ended, rest.collect())
 }

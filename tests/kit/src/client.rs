@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// How long a line may take before the test gives up. It only ends a hang: no
 /// test asserts how long anything takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running program and the pipes to it. Dropping it ends the program.
 pub struct Client {
@@ -27,9 +27,38 @@ pub struct Client {
 /// How lines of stdout are read.
 enum Lines {
     /// By a thread: the program never has to wait for a test that is writing.
-    Thread(Receiver<Vec<u8>>),
+    Thread(LineReader),
     /// By the caller, so that no thread disturbs a measurement.
     Inline(BufReader<ChildStdout>),
+}
+
+/// Lines that a thread reads as they come.
+pub struct LineReader(Receiver<Vec<u8>>);
+
+impl LineReader {
+    /// Reads until the end.
+    pub fn start(from: impl Read + Send + 'static) -> Self {
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let mut reader = BufReader::with_capacity(1 << 20, from);
+            loop {
+                let mut line = Vec::new();
+                match reader.read_until(b'\n', &mut line) {
+                    Ok(1..) if sender.send(line).is_ok() => {}
+                    _ => return,
+                }
+            }
+        });
+        Self(lines)
+    }
+
+    /// The next line with its line end, or `None` at the end. Fails if it takes too long.
+    pub fn line(&self) -> Result<Option<Vec<u8>>, RecvTimeoutError> {
+        match self.0.recv_timeout(PATIENCE) {
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+            line => line.map(Some),
+        }
+    }
 }
 
 impl Client {
@@ -66,17 +95,7 @@ impl Client {
         let started = Instant::now();
         let mut child = spawn(command.stderr(Stdio::piped()));
         let from = child.stdout.take().expect("stdout is piped");
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            let mut reader = BufReader::with_capacity(1 << 20, SlowReader { from, pause });
-            loop {
-                let mut line = Vec::new();
-                match reader.read_until(b'\n', &mut line) {
-                    Ok(1..) if sender.send(line).is_ok() => {}
-                    _ => return,
-                }
-            }
-        });
+        let lines = LineReader::start(SlowReader { from, pause });
         let mut client = Self::new(started, child, Lines::Thread(lines));
         client.read_stderr();
         client
@@ -140,15 +159,13 @@ impl Client {
                 let read = reader.read_until(b'\n', &mut line);
                 (read.expect("stdout can be read") > 0).then_some(line)
             }
-            Lines::Thread(lines) => match lines.recv_timeout(PATIENCE) {
-                Ok(line) => Some(line),
-                Err(RecvTimeoutError::Disconnected) => None,
-                Err(RecvTimeoutError::Timeout) => panic!(
+            Lines::Thread(lines) => lines.line().unwrap_or_else(|_| {
+                panic!(
                     "no answer in {PATIENCE:?} {}\n{}",
                     self.waits_for,
                     self.stderr_so_far()
-                ),
-            },
+                )
+            }),
         }
     }
 
@@ -160,7 +177,7 @@ impl Client {
     /// Closes stdout of an inline client: whatever the program writes from now on
     /// fails.
     pub fn close_stdout(&mut self) {
-        self.lines = Lines::Thread(channel().1);
+        self.lines = Lines::Thread(LineReader(channel().1));
     }
 
     /// Waits for the process to end.

@@ -1,9 +1,10 @@
-//! The test kit: trees on disk, commands, sessions with a server over pipes,
-//! golden files, and what lies outside the repository. It knows none of our
+//! The test kit: trees on disk, commands, sessions with a server over pipes, HTTP connections, golden
+//! files, and what lies outside the repository. It knows none of our
 //! packages, so each of them can use it in its tests.
 
 mod client;
 mod golden;
+mod http;
 #[path = "../macros/src/needs.rs"]
 mod needs;
 mod session;
@@ -17,9 +18,10 @@ use std::process::{Command, Stdio};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-pub use client::Client;
+pub use client::{Client, LineReader, PATIENCE};
 pub use golden::{assert_golden, assert_same, diff, updating};
-pub use session::{Ended, LEGACY, Session, text_of, with_meta};
+pub use http::{HttpClient, HttpResponse, error_code};
+pub use session::{Ended, LEGACY, Peer, Session, request, text_of, with_meta};
 pub use skillbundle_testkit_macros::test_with;
 pub use tree::{Tree, copy_tree};
 

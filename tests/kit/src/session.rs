@@ -1,5 +1,5 @@
-//! One MCP session over pipes, in either era of the protocol. Strict about
-//! stdout: a line that is not JSON-RPC fails the test.
+//! One MCP session over lines, in either era of the protocol. Strict about what the server writes: a
+//! line that is not JSON-RPC fails the test.
 
 use std::ops::{Deref, DerefMut};
 use std::process::Command;
@@ -13,9 +13,37 @@ const MODERN: &str = "2026-07-28";
 /// The newest revision that opens with `initialize`.
 pub const LEGACY: &str = "2025-11-25";
 
-/// A running server; the pipes to it are in [`Client`], which this extends.
-pub struct Session {
-    client: Client,
+/// A server that takes bytes and gives lines: a program, or a thread of the test itself.
+pub trait Peer {
+    /// Sends bytes as they are; the caller ends the line.
+    fn send_raw(&mut self, bytes: &[u8]);
+
+    /// The next line from the server, or `None` at the end.
+    fn line(&mut self) -> Option<Vec<u8>>;
+
+    /// What the server has logged until now, for messages about failures.
+    fn log(&self) -> String {
+        String::new()
+    }
+}
+
+impl Peer for Client {
+    fn send_raw(&mut self, bytes: &[u8]) {
+        self.send_raw(bytes);
+    }
+
+    fn line(&mut self) -> Option<Vec<u8>> {
+        self.line()
+    }
+
+    fn log(&self) -> String {
+        self.stderr_so_far()
+    }
+}
+
+/// A session with a running server, and what else the peer can do.
+pub struct Session<P = Client> {
+    peer: P,
     next_id: u64,
     modern: bool,
     /// Messages without an id that came between replies, oldest first.
@@ -37,10 +65,29 @@ impl Session {
         Self::over(Client::start(command))
     }
 
+    /// Closes stdin, checks what is still on stdout, waits for the end.
+    pub fn finish(mut self) -> Ended {
+        self.close();
+        while let Some(message) = self.message() {
+            self.notifications.push(message);
+        }
+        self.wait()
+    }
+
+    /// Waits for the process to end.
+    pub fn wait(&mut self) -> Ended {
+        Ended {
+            code: self.peer.wait().code(),
+            stderr: self.stderr_so_far(),
+        }
+    }
+}
+
+impl<P: Peer> Session<P> {
     /// Talks to a server that was started otherwise.
-    pub fn over(client: Client) -> Self {
+    pub fn over(peer: P) -> Self {
         Self {
-            client,
+            peer,
             next_id: 0,
             modern: false,
             notifications: Vec::new(),
@@ -69,9 +116,12 @@ impl Session {
 
     /// Sends one message.
     pub fn send(&mut self, message: &Value) {
-        let mut line = message.to_string();
-        line.push('\n');
-        self.send_raw(line.as_bytes());
+        self.send_line(message.to_string());
+    }
+
+    /// Sends one line as it is.
+    pub fn send_line(&mut self, line: impl AsRef<[u8]>) {
+        self.peer.send_raw(&[line.as_ref(), b"\n"].concat());
     }
 
     /// Sends a request, without params if they are null, and returns the whole
@@ -84,16 +134,12 @@ impl Session {
         } else {
             params
         };
-        let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method });
-        if !params.is_null() {
-            request["params"] = params;
-        }
-        self.send(&request);
+        self.send(&request(id, method, params));
         loop {
             let message = self.message().unwrap_or_else(|| {
                 panic!(
                     "the server ended before it answered {method}\n{}",
-                    self.stderr_so_far()
+                    self.peer.log()
                 )
             });
             if message.get("method").is_some() {
@@ -149,7 +195,7 @@ impl Session {
     /// The next message on stdout, or `None` at its end. Panics on a line that is
     /// not JSON-RPC.
     pub fn message(&mut self) -> Option<Value> {
-        let line = self.line()?;
+        let line = self.peer.line()?;
         let message: Value = serde_json::from_slice(&line).unwrap_or_else(|e| {
             panic!(
                 "stdout holds a line that is not JSON ({e}): {}",
@@ -163,47 +209,49 @@ impl Session {
         Some(message)
     }
 
+    /// The next message, which must come.
+    pub fn reply(&mut self) -> Value {
+        self.message().expect("the server is still there")
+    }
+
     /// The next notifications, oldest first: those that came before replies, then
     /// those that are still to come.
     pub fn take_notifications(&mut self, count: usize) -> Vec<Value> {
         while self.notifications.len() < count {
-            let message = self.message().expect("the server is still there");
+            let message = self.reply();
             assert!(message.get("id").is_none(), "a reply came: {message}");
             self.notifications.push(message);
         }
         self.notifications.drain(..count).collect()
     }
 
-    /// Closes stdin, checks what is still on stdout, waits for the end.
-    pub fn finish(mut self) -> Ended {
-        self.close();
-        while let Some(message) = self.message() {
-            self.notifications.push(message);
-        }
-        self.wait()
-    }
-
-    /// Waits for the process to end.
-    pub fn wait(&mut self) -> Ended {
-        Ended {
-            code: self.client.wait().code(),
-            stderr: self.stderr_so_far(),
-        }
+    /// The server, for what comes after the last message.
+    pub fn into_peer(self) -> P {
+        self.peer
     }
 }
 
-impl Deref for Session {
-    type Target = Client;
+impl<P> Deref for Session<P> {
+    type Target = P;
 
-    fn deref(&self) -> &Client {
-        &self.client
+    fn deref(&self) -> &P {
+        &self.peer
     }
 }
 
-impl DerefMut for Session {
-    fn deref_mut(&mut self) -> &mut Client {
-        &mut self.client
+impl<P> DerefMut for Session<P> {
+    fn deref_mut(&mut self) -> &mut P {
+        &mut self.peer
     }
+}
+
+/// A request, without params if they are null.
+pub fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
+    let mut request = json!({ "jsonrpc": "2.0", "id": id.into(), "method": method });
+    if !params.is_null() {
+        request["params"] = params;
+    }
+    request
 }
 
 /// Adds the `_meta` that a stateless request must carry.

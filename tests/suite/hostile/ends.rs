@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::SOURCES;
 use super::frames::request;
-use crate::paths::house;
+use crate::paths::canary_project;
 use crate::project::{Client, LEGACY, Project, say};
 
 /// Calls of a flood. In an unoptimised build 50,000 take a minute; the pipes hold
@@ -25,12 +25,12 @@ const CALLS: usize = if cfg!(debug_assertions) {
 
 /// How much memory the server may use meanwhile.
 #[cfg(target_os = "linux")]
-const MOST_KIB: u64 = 64 * 1024;
+const MAX_KIB: u64 = 64 * 1024;
 
 /// A server whose pipes only the test reads and writes.
-struct Bare(Client);
+struct RawServer(Client);
 
-impl Bare {
+impl RawServer {
     fn start(project: &Project, source: &[&str]) -> Self {
         let mut command = project.command();
         command.arg("serve").args(source);
@@ -95,14 +95,14 @@ fn call(id: usize) -> String {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_flood_of_calls_that_nobody_reads_costs_little_memory() {
-    let project = house();
+    let project = canary_project();
     for source in SOURCES {
-        flood(Bare::start(&project, source));
+        flood(RawServer::start(&project, source));
     }
 }
 
 #[cfg(target_os = "linux")]
-fn flood(mut server: Bare) {
+fn flood(mut server: RawServer) {
     server.initialize();
     let writer = server.flood(CALLS);
     // Long enough to fill the pipes; a server that kept reading would have read
@@ -128,15 +128,15 @@ fn flood(mut server: Bare) {
     say(&format!(
         "{CALLS} calls with unread stdout: {unread} KiB resident, {peak} KiB at most, all answered"
     ));
-    assert!(peak <= MOST_KIB, "{peak} KiB");
+    assert!(peak <= MAX_KIB, "{peak} KiB");
 }
 
 /// Whatever prints to file descriptor 1 inside the server reaches stderr.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_printed_inside_the_process_is_no_message() {
-    let project = house();
-    let mut server = Bare::start(&project, SOURCES[0]);
+fn output_printed_inside_the_process_goes_to_stderr() {
+    let project = canary_project();
+    let mut server = RawServer::start(&project, SOURCES[0]);
     server.initialize();
     let inside = format!("/proc/{}/fd/1", server.0.id());
     let inside = std::fs::OpenOptions::new().write(true).open(inside);
@@ -155,11 +155,11 @@ fn what_is_printed_inside_the_process_is_no_message() {
 /// A signal ends the server with 0 at any time: before the first message, with a
 /// call under way, with unread replies.
 #[test]
-fn a_signal_is_a_good_end() {
-    let project = house();
+fn a_signal_ends_the_process_with_0() {
+    let project = canary_project();
     for (signal, source) in [Signal::TERM, Signal::INT].into_iter().zip(SOURCES) {
         for calls in [None, Some(0), Some(1), Some(2000)] {
-            let mut server = Bare::start(&project, source);
+            let mut server = RawServer::start(&project, source);
             // Signals are handled from the first message on.
             server.send(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#);
             assert!(server.reply()["result"].is_object());
@@ -188,12 +188,12 @@ fn a_signal_is_a_good_end() {
 /// the handshake, and with replies that were never read.
 #[test]
 fn a_reader_that_leaves_ends_the_process() {
-    let project = house();
+    let project = canary_project();
     for (calls, source) in [None, Some(0), Some(500)]
         .into_iter()
         .zip(SOURCES.iter().cycle())
     {
-        let mut server = Bare::start(&project, source);
+        let mut server = RawServer::start(&project, source);
         if let Some(calls) = calls {
             server.initialize();
             let writer = server.flood(calls);

@@ -1,4 +1,4 @@
-//! One frame, the reply that it is owed, and how requests are written.
+//! One frame, the expected reply, and how requests are written.
 
 use serde_json::{Value, json};
 
@@ -15,17 +15,17 @@ pub(crate) enum Era {
     Modern,
 }
 
-/// One line for the server, and the reply that it is owed.
+/// One line for the server, and the expected reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     /// Without the line end.
     pub(crate) line: Vec<u8>,
-    pub(crate) owed: Owed,
+    pub(crate) expected: Expected,
 }
 
-/// What a server owes for a frame.
+/// The reply to a frame.
 #[derive(Debug, Clone)]
-pub(crate) enum Owed {
+pub(crate) enum Expected {
     /// No reply: the frame is not a request.
     Nothing,
     /// One reply, under one of these ids, of this kind.
@@ -55,15 +55,15 @@ pub(crate) const UNKNOWN: Kind = Kind::Error(&[-32601]);
 pub(crate) const NOT_OF_THE_ERA: Kind = Kind::Error(&[-32601, -32602]);
 
 impl Frame {
-    pub(crate) fn new(line: impl Into<Vec<u8>>, owed: Owed) -> Self {
+    pub(crate) fn new(line: impl Into<Vec<u8>>, expected: Expected) -> Self {
         Self {
             line: line.into(),
-            owed,
+            expected,
         }
     }
 
     pub(crate) fn silent(line: impl Into<Vec<u8>>) -> Self {
-        Self::new(line, Owed::Nothing)
+        Self::new(line, Expected::Nothing)
     }
 
     /// A frame that is answered under this id, given as JSON.
@@ -80,11 +80,11 @@ impl Frame {
     ) -> Self {
         let ids = [id, other].map(|id| serde_json::from_str(id).expect("an id is JSON"));
         let ids = ids.to_vec();
-        Self::new(line, Owed::Reply { ids, kind })
+        Self::new(line, Expected::Reply { ids, kind })
     }
 
     /// A frame whose id cannot be read.
-    pub(crate) fn nameless(line: impl Into<Vec<u8>>, kind: Kind) -> Self {
+    pub(crate) fn without_id(line: impl Into<Vec<u8>>, kind: Kind) -> Self {
         Self::answered(line, "null", kind)
     }
 

@@ -231,7 +231,7 @@ pub(crate) const REQUESTS: &[(&str, &[u16])] = &[
     ("GET /mcp HTTP/1.1\r\nHost: HOST\r\nX y: z\r\n\r\n", &[400]),
     ("GET /mcp HTTP/1.1\r\nHost: HOST\r\n folded\r\n\r\n", &[400]),
     (
-        "GET /mcp HTTP/1.1\r\nHost: HOST\r\n: nameless\r\n\r\n",
+        "GET /mcp HTTP/1.1\r\nHost: HOST\r\n: without_id\r\n\r\n",
         &[400],
     ),
     ("GET /mcp\r\n\r\n", &[400, 0]),

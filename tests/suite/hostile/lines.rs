@@ -1,36 +1,36 @@
 //! Lines that are not requests or have a wrong envelope: garbage, ids of every
 //! kind, missing and doubled members, batches, notifications, responses, sizes.
 
-use super::dice::Dice;
 use super::frames::{Era, Frame, INVALID, Ids, Kind, NOT_OF_THE_ERA, PARSE, UNKNOWN, request};
+use super::random::Random;
 
 /// Ids as JSON, and how each is read.
 const IDS: &[(&str, Read)] = &[
-    ("-1", Read::Right),
-    ("0", Read::Right),
-    ("9007199254740993", Read::Right),
-    ("9223372036854775807", Read::Right),
-    ("-9223372036854775808", Read::Right),
-    (r#""""#, Read::Right),
-    (r#"" ""#, Read::Right),
-    (r#""null""#, Read::Right),
-    (r#""a\"b\\c\/\n\u0041\u0000""#, Read::Right),
-    (r#""\ud83d\ude00""#, Read::Right),
-    (r#""é😀""#, Read::Right),
-    ("18446744073709551615", Read::Given),
-    ("9223372036854775808", Read::Given),
-    ("1.5", Read::Given),
+    ("-1", Read::Valid),
+    ("0", Read::Valid),
+    ("9007199254740993", Read::Valid),
+    ("9223372036854775807", Read::Valid),
+    ("-9223372036854775808", Read::Valid),
+    (r#""""#, Read::Valid),
+    (r#"" ""#, Read::Valid),
+    (r#""null""#, Read::Valid),
+    (r#""a\"b\\c\/\n\u0041\u0000""#, Read::Valid),
+    (r#""\ud83d\ude00""#, Read::Valid),
+    (r#""é😀""#, Read::Valid),
+    ("18446744073709551615", Read::Echoed),
+    ("9223372036854775808", Read::Echoed),
+    ("1.5", Read::Echoed),
     ("1.0", Read::Whole("1")),
     ("-3.0", Read::Whole("-3")),
     ("1e3", Read::Whole("1000")),
-    ("123456789012345678901234567890", Read::Given),
-    ("null", Read::Not),
-    ("true", Read::Not),
-    ("false", Read::Not),
-    ("{}", Read::Not),
-    (r#"{"id":1}"#, Read::Not),
-    ("[]", Read::Not),
-    ("[1]", Read::Not),
+    ("123456789012345678901234567890", Read::Echoed),
+    ("null", Read::WrongType),
+    ("true", Read::WrongType),
+    ("false", Read::WrongType),
+    ("{}", Read::WrongType),
+    (r#"{"id":1}"#, Read::WrongType),
+    ("[]", Read::WrongType),
+    ("[1]", Read::WrongType),
     ("1e400", Read::Broken),
     (r#""\ud800""#, Read::Broken),
     (r#""\udc00\ud800""#, Read::Broken),
@@ -47,13 +47,13 @@ const IDS: &[(&str, Read)] = &[
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Read {
     /// A valid id.
-    Right,
+    Valid,
     /// Another spelling of this whole number.
     Whole(&'static str),
     /// A number that is not a valid id; the error repeats it.
-    Given,
+    Echoed,
     /// A type that no id may have.
-    Not,
+    WrongType,
     /// Not JSON; the error may have an id or not.
     Broken,
 }
@@ -61,7 +61,7 @@ enum Read {
 /// Requests with ids of every kind.
 pub(crate) fn odd_ids(era: Era) -> Vec<Frame> {
     let long = [300, 5000].map(|times| format!("\"{}\"", "i".repeat(times)));
-    let long = long.iter().map(|id| (id.as_str(), Read::Right));
+    let long = long.iter().map(|id| (id.as_str(), Read::Valid));
     let mut frames = Vec::new();
     for (id, read) in IDS.iter().copied().chain(long) {
         let unknown = if era == Era::Legacy {
@@ -87,11 +87,11 @@ pub(crate) fn odd_ids(era: Era) -> Vec<Frame> {
             ),
         ] {
             frames.push(match read {
-                Read::Right => Frame::answered(line, id, kind),
+                Read::Valid => Frame::answered(line, id, kind),
                 Read::Whole(number) => Frame::answered_either(line, id, number, kind),
-                Read::Given => Frame::answered(line, id, INVALID),
-                Read::Not => Frame::nameless(line, INVALID),
-                Read::Broken => Frame::nameless(line, Kind::Error(&[-32700, -32600])),
+                Read::Echoed => Frame::answered(line, id, INVALID),
+                Read::WrongType => Frame::without_id(line, INVALID),
+                Read::Broken => Frame::without_id(line, Kind::Error(&[-32700, -32600])),
             });
         }
     }
@@ -99,7 +99,7 @@ pub(crate) fn odd_ids(era: Era) -> Vec<Frame> {
 }
 
 /// Envelopes with a member that is missing, doubled or of the wrong type. `#` is the id.
-const HEADS: &[(&str, &[i64])] = &[
+const ENVELOPES: &[(&str, &[i64])] = &[
     (r#"{"id":#,"method":"ping"}"#, &[-32600]),
     (r#"{"jsonrpc":"1.0","id":#,"method":"ping"}"#, &[-32600]),
     (r#"{"jsonrpc":2.0,"id":#,"method":"ping"}"#, &[-32600]),
@@ -178,15 +178,15 @@ const HEADS: &[(&str, &[i64])] = &[
 ];
 
 /// Requests with a wrong envelope.
-pub(crate) fn heads(ids: &mut Ids) -> Vec<Frame> {
+pub(crate) fn envelopes(ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
-    for (head, codes) in HEADS {
+    for (head, codes) in ENVELOPES {
         let id = ids.next();
         let line = head.replace('#', &id);
         let kind = Kind::Error(codes);
         // Single quotes do not delimit member names, so there is no id either.
         frames.push(if head.starts_with("{'") {
-            Frame::nameless(line, kind)
+            Frame::without_id(line, kind)
         } else {
             Frame::answered(line, &id, kind)
         });
@@ -254,20 +254,20 @@ const GARBAGE: &[(&[u8], &[i64])] = &[
 ];
 
 /// Lines that are not messages, written ones and random ones.
-pub(crate) fn garbage(dice: &mut Dice) -> Vec<Frame> {
+pub(crate) fn garbage(random: &mut Random) -> Vec<Frame> {
     let written = GARBAGE
         .iter()
-        .map(|(line, codes)| Frame::nameless(*line, Kind::Error(codes)));
+        .map(|(line, codes)| Frame::without_id(*line, Kind::Error(codes)));
     let mut frames: Vec<Frame> = written.collect();
     for _ in 0..40 {
-        let len = 1 + dice.below(200);
-        let mut line: Vec<u8> = (0..len).map(|_| dice.byte()).collect();
+        let len = 1 + random.below(200);
+        let mut line: Vec<u8> = (0..len).map(|_| random.byte()).collect();
         line.iter_mut()
             .filter(|byte| **byte == b'\n')
             .for_each(|byte| *byte = b'n');
         // Neither JSON nor white space begins like this.
         line.insert(0, b'~');
-        frames.push(Frame::nameless(line, PARSE));
+        frames.push(Frame::without_id(line, PARSE));
     }
     frames
 }
@@ -316,10 +316,10 @@ pub(crate) fn initialized() -> Frame {
 }
 
 /// The same request surrounded by line ends, byte order marks and white space.
-pub(crate) fn dressed(frame: &Frame) -> Vec<Frame> {
+pub(crate) fn padded(frame: &Frame) -> Vec<Frame> {
     let dress = |before: &[u8], after: &[u8]| {
         let line = [before, &frame.line, after].concat();
-        Frame::new(line, frame.owed.clone())
+        Frame::new(line, frame.expected.clone())
     };
     vec![
         dress(b"", b"\r"),
@@ -358,6 +358,6 @@ pub(crate) fn sizes(most: usize, ids: &mut Ids) -> Vec<Frame> {
             frames.push(Frame::answered([head, filling, tail].concat(), &id, kind));
         }
     }
-    frames.push(Frame::nameless("x".repeat(most + 1), INVALID));
+    frames.push(Frame::without_id("x".repeat(most + 1), INVALID));
     frames
 }

@@ -147,7 +147,7 @@ impl Method {
 }
 
 /// Valid requests of this era, which are cut, mutated and repeated elsewhere.
-pub(crate) fn right(era: Era, ids: &mut Ids) -> Vec<Frame> {
+pub(crate) fn valid(era: Era, ids: &mut Ids) -> Vec<Frame> {
     let of_era = METHODS.iter().filter(|method| method.eras.contains(&era));
     let written = of_era.flat_map(|method| {
         let (one, other) = (ids.next(), ids.next());
@@ -169,7 +169,7 @@ pub(crate) fn right(era: Era, ids: &mut Ids) -> Vec<Frame> {
 }
 
 /// Requests of every method with wrong parameters, or of another era.
-pub(crate) fn wrong(era: Era, ids: &mut Ids) -> Vec<Frame> {
+pub(crate) fn invalid(era: Era, ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
     for method in METHODS {
         let kind = match era {
@@ -200,7 +200,7 @@ pub(crate) fn wrong(era: Era, ids: &mut Ids) -> Vec<Frame> {
             ));
         }
         put(Some(r#"{"_meta":"x"}"#));
-        for params in bent(method) {
+        for params in mutated(method) {
             put(Some(&params_of(era, &params)));
         }
     }
@@ -208,7 +208,7 @@ pub(crate) fn wrong(era: Era, ids: &mut Ids) -> Vec<Frame> {
 }
 
 /// The parameters with one member of another type, or missing.
-fn bent(method: &Method) -> Vec<Value> {
+fn mutated(method: &Method) -> Vec<Value> {
     let mut all = Vec::new();
     for (place, right) in method.places {
         let (place, needed) = place

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::frames::{
-    Era, Frame, Ids, Kind, NOT_OF_THE_ERA, Owed, PARAMS, PARSE, UNKNOWN, params_of, request,
+    Era, Expected, Frame, Ids, Kind, NOT_OF_THE_ERA, PARAMS, PARSE, UNKNOWN, params_of, request,
     request_id_last,
 };
 use super::methods::KINDS;
@@ -123,7 +123,7 @@ pub(crate) fn unknown(era: Era, ids: &mut Ids) -> Vec<Frame> {
 }
 
 /// URIs of files that must stay out of reach.
-pub(crate) fn places(era: Era, spellings: &[String], ids: &mut Ids) -> Vec<Frame> {
+pub(crate) fn uris(era: Era, spellings: &[String], ids: &mut Ids) -> Vec<Frame> {
     let mut frames = Vec::new();
     for spelling in spellings {
         for uri in [
@@ -262,7 +262,7 @@ pub(crate) fn listeners(ids: &mut Ids) -> Vec<Frame> {
         let params = params_of(Era::Modern, &params);
         let line = request(&id, "subscriptions/listen", Some(&params));
         let id = serde_json::from_str(&id).expect("an id is JSON");
-        Frame::new(line, Owed::AtTheEnd(id))
+        Frame::new(line, Expected::AtTheEnd(id))
     });
     let mut frames: Vec<Frame> = listens.collect();
     for params in [
@@ -302,7 +302,7 @@ pub(crate) fn deep(era: Era, ids: &mut Ids) -> Vec<Frame> {
                 Kind::Error(&[-32700, -32602]),
             ),
             Frame::answered(cut, &third, PARSE),
-            Frame::nameless(open.repeat(DEPTH), PARSE),
+            Frame::without_id(open.repeat(DEPTH), PARSE),
         ]);
         let line = request(&bare, "no/such/method", Some(&format!(r#"{{"x":{deep}}}"#)));
         let kind = if era == Era::Legacy {

@@ -27,7 +27,7 @@ pub(super) struct Whole<'a> {
 }
 
 /// Why a body could not be read.
-pub(super) enum ReadError {
+pub(super) enum BodyError {
     /// It is longer than [`LONGEST`], or declares to be.
     TooLarge,
     /// The client broke off, or its chunks are malformed.
@@ -41,20 +41,20 @@ impl Reader {
         }
     }
 
-    pub(super) async fn read(&self, mut body: Incoming) -> Result<Whole<'_>, ReadError> {
+    pub(super) async fn read(&self, mut body: Incoming) -> Result<Whole<'_>, BodyError> {
         let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
         if declared > LONGEST {
-            return Err(ReadError::TooLarge);
+            return Err(BodyError::TooLarge);
         }
         let mut bytes = Vec::with_capacity(declared.min(SMALL));
         let mut permit = None;
         while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-            let Ok(data) = frame.map_err(|_| ReadError::Broken)?.into_data() else {
+            let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else {
                 continue; // Trailers mean nothing here.
             };
             let len = bytes.len() + data.len();
             if len > LONGEST {
-                return Err(ReadError::TooLarge);
+                return Err(BodyError::TooLarge);
             }
             if len > SMALL && permit.is_none() {
                 permit = self.large.acquire().await.ok();

@@ -19,11 +19,11 @@ pub(super) type Response = hyper::Response<Body>;
 
 /// Its body.
 pub(super) struct Body {
-    content: Content,
+    payload: Payload,
     handover: Option<Handover>,
 }
 
-enum Content {
+enum Payload {
     Whole(Bytes),
     Events(Box<Events>),
 }
@@ -31,9 +31,9 @@ enum Content {
 impl Body {
     /// Bytes, if it is not a stream.
     pub(super) fn len(&self) -> Option<usize> {
-        match &self.content {
-            Content::Whole(bytes) => Some(bytes.len()),
-            Content::Events(_) => None,
+        match &self.payload {
+            Payload::Whole(bytes) => Some(bytes.len()),
+            Payload::Events(_) => None,
         }
     }
 
@@ -51,10 +51,10 @@ impl HttpBody for Body {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = match &mut self.content {
-            Content::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Content::Whole(bytes) => Poll::Ready(Some(std::mem::take(bytes))),
-            Content::Events(events) => events.poll_next(context),
+        let next = match &mut self.payload {
+            Payload::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Payload::Whole(bytes) => Poll::Ready(Some(std::mem::take(bytes))),
+            Payload::Events(events) => events.poll_next(context),
         };
         next.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
@@ -88,7 +88,7 @@ pub(super) fn text(status: StatusCode, text: &str) -> Response {
 /// Server-sent events: notifications, then the JSON-RPC response.
 pub(super) fn event_stream(events: Events) -> Response {
     let mut response = empty(StatusCode::OK);
-    response.body_mut().content = Content::Events(Box::new(events));
+    response.body_mut().payload = Payload::Events(Box::new(events));
     let response = with(response, CONTENT_TYPE, "text/event-stream");
     let response = with(response, CACHE_CONTROL, "no-cache");
     // Asks nginx and proxies like it not to hold events back.
@@ -138,7 +138,7 @@ pub(super) fn with(mut response: Response, name: HeaderName, value: &'static str
 
 fn whole(status: StatusCode, bytes: Bytes) -> Response {
     let mut response = Response::new(Body {
-        content: Content::Whole(bytes),
+        payload: Payload::Whole(bytes),
         handover: None,
     });
     *response.status_mut() = status;

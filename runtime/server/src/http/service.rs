@@ -16,14 +16,14 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::auth::Auth;
-use super::body::{self, ReadError};
-use super::events::{Answering, Events, Next, Reply};
+use super::body::{self, BodyError};
+use super::events::{self, Answering, Events, Next, RpcResponse};
 use super::headers::{self, Accepts};
 use super::response::{self, Response};
 use super::timed_stream::{Activity, Handover};
 use super::{Limits, health};
 use crate::jsonrpc::{self, Id, LONGEST, Message, Request, RpcError};
-use crate::mcp::{Client, Era, Notify, Plan, Server};
+use crate::mcp::{Caller, Era, Notify, Plan, Server};
 use crate::source::Refresher;
 
 /// The path of the protocol.
@@ -43,7 +43,7 @@ pub(super) struct Service {
 }
 
 /// How far a request has come, and what the access log says of it.
-struct Progress {
+struct RequestProgress {
     stage: Stage,
     /// The method of the message.
     method: Option<String>,
@@ -85,7 +85,7 @@ impl Service {
         let began = Instant::now();
         activity.head_arrived();
         let (head, body) = request.into_parts();
-        let mut progress = Progress {
+        let mut progress = RequestProgress {
             stage: Stage::Body,
             method: None,
             turn: None,
@@ -145,7 +145,7 @@ impl Service {
         accepts: Accepts,
         body: Incoming,
         activity: &Activity,
-        progress: &mut Progress,
+        progress: &mut RequestProgress,
     ) -> Response {
         let body = match self.bodies.read(body).await {
             Ok(body) => body,
@@ -174,19 +174,20 @@ impl Service {
         };
         progress.turn = Arc::clone(&self.turns).acquire_owned().await.ok();
         progress.stage = Stage::Answer;
+        let id = request.id.clone();
         let mut json = Vec::new();
         let answered = jsonrpc::write_response(&request.id, &mut json, |out| {
-            self.server.answer_now(plan, &request, out)
+            self.server.answer_now(&plan, &request, out)
         });
         let mut answering = match answered {
-            Some(answered) => Answering::done(reply(era, &request, &answered, json)),
+            Some(answered) => Answering::done(rpc_response(era, &request, &answered, json)),
             None => self.start(plan, request.into_owned(), era, accepts),
         };
         match answering.next().await {
-            Next::Reply(reply) if accepts.json || reply.status != StatusCode::OK => {
-                response::json(reply.status, reply.json)
+            Next::Response(first) if accepts.json || first.status != StatusCode::OK => {
+                response::json(first.status, first.json)
             }
-            first => response::event_stream(Events::new(first, answering)),
+            first => response::event_stream(Events::new(first, answering, id, self.limits.stream)),
         }
     }
 
@@ -205,12 +206,12 @@ impl Service {
             let ignore: Notify = Arc::new(|_| true);
             let notify = if accepts.events { notify } else { ignore };
             async move {
-                let client = Client { cancelled, notify };
+                let caller = Caller { cancelled, notify };
                 let mut json = Vec::new();
                 let start = jsonrpc::begin_response(&request.id, &mut json);
-                let answered = server.answer(plan, &request, &client, &mut json).await;
+                let answered = server.answer(&plan, &request, &caller, &mut json).await;
                 jsonrpc::end_response(&request.id, start, &mut json, &answered);
-                reply(era, &request, &answered, json)
+                rpc_response(era, &request, &answered, json)
             }
         })
     }
@@ -218,10 +219,15 @@ impl Service {
 
 const BAD_REQUEST: StatusCode = StatusCode::BAD_REQUEST;
 
-fn reply(era: Era, request: &Request<'_>, answered: &Result<(), RpcError>, json: Vec<u8>) -> Reply {
+fn rpc_response(
+    era: Era,
+    request: &Request<'_>,
+    answered: &Result<(), RpcError>,
+    json: Vec<u8>,
+) -> RpcResponse {
     let error = answered.as_ref().err();
     let status = error.map_or(StatusCode::OK, |error| headers::status(era, request, error));
-    Reply { status, json }
+    RpcResponse { status, json }
 }
 
 /// Accepts a notification. None of them means anything here, since there are no sessions.
@@ -247,13 +253,13 @@ fn error(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Response {
     response::json(status, json)
 }
 
-fn unread(read_error: &ReadError) -> Response {
+fn unread(read_error: &BodyError) -> Response {
     let (status, message) = match read_error {
-        ReadError::TooLarge => (
+        BodyError::TooLarge => (
             StatusCode::PAYLOAD_TOO_LARGE,
             format!("a message may be {LONGEST} bytes long, this one is longer"),
         ),
-        ReadError::Broken => (BAD_REQUEST, "the message broke off".to_owned()),
+        BodyError::Broken => (BAD_REQUEST, "the message broke off".to_owned()),
     };
     closing(error(
         status,
@@ -280,7 +286,7 @@ fn timed_out(stage: &Stage) -> Response {
         Stage::Answer => (
             StatusCode::GATEWAY_TIMEOUT,
             ErrorCode::INTERNAL_ERROR,
-            "the answer took too long; other requests still work",
+            events::TOO_LONG,
         ),
     };
     closing(error(status, None, &RpcError::new(code, message, None)))
@@ -292,7 +298,7 @@ fn closing(response: Response) -> Response {
 }
 
 /// The access log. Bodies, queries and headers may hold secrets and stay out.
-fn log(head: &Parts, progress: &Progress, response: &Response, began: Instant) {
+fn log(head: &Parts, progress: &RequestProgress, response: &Response, began: Instant) {
     let bytes = response.body().len();
     let bytes = bytes.map_or(Cow::from("-"), |bytes| bytes.to_string().into());
     tracing::info!(

@@ -19,7 +19,7 @@ pub(crate) struct IdScan {
     found: Option<Id>,
 }
 
-/// Where the scan stands.
+/// The state of the scan.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum At {
     /// Before the opening brace.
@@ -28,7 +28,7 @@ enum At {
     /// Between tokens.
     Between,
     /// In a string; whether after a backslash, and what it is for.
-    String { escaped: bool, role: Role },
+    String { escaped: bool, role: StringRole },
     /// After a key; whether it is `id`.
     AfterKey { id: bool },
     /// After `"id":`.
@@ -40,7 +40,7 @@ enum At {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum StringRole {
     Key,
     Id,
     Other,
@@ -85,9 +85,9 @@ impl IdScan {
                 _ => At::Done,
             },
             At::BeforeId => match byte {
-                b'"' => self.begin(Role::Id, byte),
+                b'"' => self.begin(StringRole::Id, byte),
                 b'-' | b'0'..=b'9' => {
-                    self.begin(Role::Id, byte);
+                    self.begin(StringRole::Id, byte);
                     At::Number
                 }
                 _ if byte.is_ascii_whitespace() => At::BeforeId,
@@ -111,12 +111,12 @@ impl IdScan {
                 self.token.clear();
                 At::String {
                     escaped: false,
-                    role: Role::Key,
+                    role: StringRole::Key,
                 }
             }
             b'"' => At::String {
                 escaped: false,
-                role: Role::Other,
+                role: StringRole::Other,
             },
             b'{' | b'[' => self.open(),
             b'}' | b']' => {
@@ -135,24 +135,24 @@ impl IdScan {
         }
     }
 
-    fn string(&mut self, byte: u8, escaped: bool, role: Role) -> At {
+    fn string(&mut self, byte: u8, escaped: bool, role: StringRole) -> At {
         let ends = byte == b'"' && !escaped;
         match role {
-            Role::Key if ends => {
+            StringRole::Key if ends => {
                 return At::AfterKey {
                     id: self.token == b"id",
                 };
             }
-            Role::Id if ends => {
+            StringRole::Id if ends => {
                 self.token.push(byte);
                 return self.finish();
             }
             _ if ends => return At::Between,
-            Role::Other => {}
+            StringRole::Other => {}
             // One byte more than `id` is enough to know that it is another key.
-            Role::Key if self.token.len() > 2 => {}
-            Role::Key => self.token.push(byte),
-            Role::Id => {
+            StringRole::Key if self.token.len() > 2 => {}
+            StringRole::Key => self.token.push(byte),
+            StringRole::Id => {
                 return self.collect(
                     byte,
                     At::String {
@@ -174,7 +174,7 @@ impl IdScan {
         At::Between
     }
 
-    fn begin(&mut self, role: Role, byte: u8) -> At {
+    fn begin(&mut self, role: StringRole, byte: u8) -> At {
         self.token.clear();
         self.token.push(byte);
         At::String {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_give_what_the_whole_gives() {
+    fn a_line_in_pieces_gives_the_same_id() {
         for (line, expected) in LINES {
             let mut scan = IdScan::default();
             line.chunks(1).for_each(|piece| scan.feed(piece));

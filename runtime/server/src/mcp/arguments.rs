@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use super::reply::{ToolError, shortened};
+use super::tool_result::{ToolError, shortened};
 
 /// The arguments of one call.
 #[derive(Clone, Copy)]
@@ -32,10 +32,8 @@ impl<'a> Arguments<'a> {
     pub(crate) fn text(self, argument: &'static str) -> Result<&'a str, ToolError> {
         match self.0.get(argument) {
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(text),
-            Some(Value::String(_)) => {
-                Err(wrong(argument, "a text that is not empty", "an empty one"))
-            }
-            found => Err(wrong(argument, "a text", kind(found))),
+            Some(Value::String(_)) => Err(wrong(argument, "a non-empty string", "an empty string")),
+            found => Err(wrong(argument, "a string", kind(found))),
         }
     }
 
@@ -47,7 +45,7 @@ impl<'a> Arguments<'a> {
         match self.given(argument) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            found => Err(wrong(argument, "a text", kind(found))),
+            found => Err(wrong(argument, "a string", kind(found))),
         }
     }
 
@@ -137,8 +135,8 @@ fn kind(value: Option<&Value>) -> &'static str {
         Some(Value::Null) => "null",
         Some(Value::Bool(_)) => "true or false",
         Some(Value::Number(_)) => "a number",
-        Some(Value::String(_)) => "a text",
-        Some(Value::Array(_)) => "a list",
+        Some(Value::String(_)) => "a string",
+        Some(Value::Array(_)) => "an array",
         Some(Value::Object(_)) => "an object",
     }
 }

@@ -4,7 +4,7 @@
 use rmcp::model::{CompleteRequestParams, CompleteResult, Reference};
 
 use super::results::{self, loaded};
-use super::{Call, Era, Skills, prompts, reply, resources};
+use super::{Call, Era, Skills, prompts, resources, tool_result};
 use crate::jsonrpc::RpcError;
 
 pub(crate) fn complete(
@@ -25,7 +25,7 @@ pub(crate) fn complete(
         Reference::Resource(resource) => {
             return unknown(format!(
                 "unknown template {}; the one there is: {}",
-                reply::shortened(&resource.uri),
+                tool_result::shortened(&resource.uri),
                 resources::TEMPLATE
             ));
         }

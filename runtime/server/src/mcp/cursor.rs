@@ -6,19 +6,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::arguments::wrong;
-use super::reply::ToolError;
+use super::tool_result::ToolError;
 
 /// The start of the content address is enough to tell one state from another.
 const ADDRESS: usize = 8;
 
 /// The answer that a cursor belongs to.
 #[derive(Clone, Copy)]
-pub(crate) struct Pages {
+pub(crate) struct Cursors {
     skills: [u8; ADDRESS],
     search: [u8; 8],
 }
 
-impl Pages {
+impl Cursors {
     /// The pages over skills of this content address for a search of these parts.
     pub(crate) fn new(content_address: [u8; 32], parts: &[&str]) -> Self {
         let mut skills = [0; ADDRESS];
@@ -40,16 +40,12 @@ impl Pages {
     pub(crate) fn skipped(&self, argument: &'static str, cursor: &str) -> Result<u32, ToolError> {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
         let Some((skip, skills, search)) = parts(&bytes) else {
-            return Err(wrong(
-                argument,
-                "a nextCursor as it was given",
-                "something else",
-            ));
+            return Err(wrong(argument, "an unchanged nextCursor", "something else"));
         };
         if search != self.search {
             return Err(wrong(
                 argument,
-                "a nextCursor of this search, with query and filters as they were",
+                "a nextCursor of this search, with the same query and filters",
                 "one of another search",
             ));
         }
@@ -60,7 +56,7 @@ impl Pages {
     }
 }
 
-/// What [`Pages::cursor`] put together, if it did.
+/// What [`Cursors::cursor`] put together, if it did.
 fn parts(bytes: &[u8]) -> Option<([u8; 4], [u8; ADDRESS], [u8; 8])> {
     let (skip, rest) = bytes.split_first_chunk()?;
     let (skills, rest) = rest.split_first_chunk()?;

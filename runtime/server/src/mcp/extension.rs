@@ -9,7 +9,7 @@ use skillbundle_format::Child;
 
 use super::resources::{self, Uri};
 use super::results::{
-    Listing, Page, loaded, no_resource, unreadable, write_cacheable, write_cacheable_with,
+    PageParams, PagedList, loaded, no_resource, unreadable, write_cacheable, write_cacheable_with,
 };
 use super::{Call, Skills};
 use crate::jsonrpc::RpcError;
@@ -26,9 +26,9 @@ const CHILDREN: usize = 1000;
 
 /// `skills/list`.
 pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    let params: Page = call.request.optional_params()?;
+    let params: PageParams = call.request.optional_params()?;
     let skills = loaded(skills)?;
-    let listing = Listing::new(skills, &["skills/list"]);
+    let listing = PagedList::new(skills, &["skills/list"]);
     let published = resources::published(skills)?;
     let page = published
         .page(listing.start(&params)?, SKILLS, BYTES)
@@ -48,7 +48,7 @@ pub(crate) fn get(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result
     let entry = resources::published(loaded(skills)?)?
         .entry(&uri)
         .map_err(unreadable)?
-        .ok_or_else(|| no_resource(&uri, "skills/list shows the skills there are"))?;
+        .ok_or_else(|| no_resource(&uri, "skills/list shows all skills"))?;
     write_cacheable_with(call, out, None, "skill", |out| {
         out.extend_from_slice(entry.as_bytes());
         Ok(())
@@ -69,12 +69,12 @@ pub(crate) fn directory(
     }
     let Params { uri, cursor } = call.request.params()?;
     let skills = loaded(skills)?;
-    let listing = Listing::new(skills, &["resources/directory/read", &uri]);
-    let start = listing.start(&Page { cursor })?;
+    let listing = PagedList::new(skills, &["resources/directory/read", &uri]);
+    let start = listing.start(&PageParams { cursor })?;
     let children = resources::published(skills)?
         .directory(&uri)
         .map_err(unreadable)?
-        .ok_or_else(|| no_resource(&uri, "a directory of a skill was expected"))?;
+        .ok_or_else(|| no_resource(&uri, "expected a directory of a skill"))?;
     let page: Vec<Resource> = children
         .iter()
         .skip(start)

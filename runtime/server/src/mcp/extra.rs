@@ -9,7 +9,7 @@ use rmcp::model::ErrorData;
 use serde_json::{Value, json};
 
 use super::methods::{Eras, Handler, Method};
-use super::{Call, Client, Era, Plan, Server, results};
+use super::{Call, Caller, Era, Plan, Server, results};
 use crate::jsonrpc::RpcError;
 
 /// What a test build adds to a server.
@@ -36,7 +36,7 @@ pub type ExtraResult<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorData>>
 /// One request for an added method.
 pub struct ExtraCall<'a> {
     call: &'a Call<'a>,
-    client: &'a Client,
+    caller: &'a Caller,
     /// The parameters, `null` if there are none.
     pub params: Value,
 }
@@ -61,7 +61,7 @@ impl ExtraCall<'_> {
     )]
     pub fn notify(&self, method: &str, params: Value) {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-        (self.client.notify)(message.to_string().as_bytes());
+        (self.caller.notify)(message.to_string().as_bytes());
     }
 
     /// Waits, so that notifications leave apart from one another.
@@ -76,13 +76,13 @@ impl ExtraCall<'_> {
         let request = self.call.request;
         let plan = server.plan(request, Some(self.call.era))?;
         let mut out = Vec::new();
-        server.answer(plan, request, self.client, &mut out).await?;
+        server.answer(&plan, request, self.caller, &mut out).await?;
         serde_json::from_slice(&out).map_err(results::unreadable)
     }
 }
 
 impl Server {
-    /// The added row for this method, and the row of the server's own, or one that stands in.
+    /// The added row for this method, and the server's own row, or a placeholder.
     pub(super) fn extra(
         &self,
         name: &str,
@@ -103,13 +103,13 @@ impl Server {
 pub(super) async fn answer(
     row: &ExtraMethod,
     call: &Call<'_>,
-    client: &Client,
+    caller: &Caller,
     out: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
     let params = call.request.optional_params::<Value>()?;
     let call = ExtraCall {
         call,
-        client,
+        caller,
         params,
     };
     results::write(out, &(row.answer)(&call).await?)
@@ -121,6 +121,7 @@ impl Plan {
             method,
             era,
             handler: Handler::Extra(row),
+            tool: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use skillbundle_format::{Catalog, Error, File, Role, Skill};
 
-use super::reply::{Reply, ToolError, shortened};
+use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
@@ -26,7 +26,7 @@ pub(crate) const OUTPUT: &str = r#"{
     "skill_path": { "type": "string" },
     "file": { "type": "string" },
     "content": { "type": "string", "description": "The file, if it is text" },
-    "content_base64": { "type": "string", "description": "The file, if it is not" },
+    "content_base64": { "type": "string", "description": "The file, if it is not text" },
     "size_bytes": { "type": "integer" },
     "type": { "type": "string" },
     "mime_type": { "type": "string" },
@@ -35,7 +35,7 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let arguments = call.arguments.only(&["skill_path", "file"])?;
     let (path, name) = (arguments.text("skill_path")?, arguments.text("file")?);
     let catalog = call.skills.catalog()?;
@@ -63,7 +63,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
     if let Some(from) = from {
         answer["resolved_from"] = json!(from.path);
     }
-    Ok(Reply::json(&answer))
+    Ok(ToolResult::json(&answer))
 }
 
 /// By path, and by name for those who have only loaded it by that.
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_lead_outside_are_told_apart() {
+    fn names_that_lead_outside_are_recognised() {
         for name in [
             "../x",
             "a/../x",

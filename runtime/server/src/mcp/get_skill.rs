@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use skillbundle_format::{Candidate, Decision, Error, File, Role, Route, Skill, Why, rounded};
 
-use super::reply::{Reply, ToolError};
+use super::tool_result::{ToolError, ToolResult};
 use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
@@ -39,19 +39,19 @@ pub(crate) const OUTPUT: &str = r#"{
           "description": { "type": "string" },
           "matched_keywords": { "type": "array", "items": { "type": "string" } },
           "ranker": { "type": "string" },
-          "why": { "type": "object", "description": "As beside a single skill" }
+          "why": { "type": "object", "description": "Same as for a single skill" }
         }
       }
     },
     "no_match": { "type": "boolean" },
     "ranker": { "type": "string", "description": "keywords, or bm25f/1" },
-    "why": { "type": "object", "description": "Terms, neighbours and name that the request and the skill share, with what each adds" },
-    "routing": { "type": "object", "description": "The request's terms, and the confidence and lead that decided" },
+    "why": { "type": "object", "description": "Terms, related terms and name that the request and the skill share, with the score that each adds" },
+    "routing": { "type": "object", "description": "The request's terms, and the confidence and margin behind the decision" },
     "message": { "type": "string" }
   }
 }"#;
 
-pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let context = call.arguments.only(&["context"])?.text("context")?;
     let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;
@@ -72,7 +72,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
     if route.ranker != "keywords" {
         answer["routing"] = routing(&route);
     }
-    Ok(Reply::json(&answer))
+    Ok(ToolResult::json(&answer))
 }
 
 /// How the request was understood, and what `bm25f/1` decided by.
@@ -97,7 +97,7 @@ fn candidate<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Erro
     Ok(with_reasons(candidate, found))
 }
 
-/// An answer of `bm25f/1` says why; of the other, the matched keywords do.
+/// Adds the explanation of `bm25f/1`; for the other ranker, the matched keywords explain the score.
 fn with_reasons(mut answer: Value, found: &Candidate<'_>) -> Value {
     if found.why != Why::default() {
         answer["why"] = found.why.to_json();

@@ -49,7 +49,7 @@ impl Server {
             .with_instructions(instructions::text(toolset, self.refresher.can_change()))
     }
 
-    /// What there is, and whether the client is told of changes.
+    /// What the server offers, and whether it notifies of changes.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let notified = self.notifier.is_some().then_some(true);
         let mut tools = ToolsCapability::default();

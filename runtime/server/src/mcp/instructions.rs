@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 
 use super::toolset::ToolSet;
 
-const HEAD: &str = "This server holds skills: instructions, scripts and files written for particular tasks. \
-                    Before working on a task, look for a skill and follow it.";
+const HEAD: &str = "This server provides skills: instructions, scripts and files for particular tasks. \
+                    Before you start a task, look for a matching skill and follow it.";
 
 /// Ways to the right skill: the tool, and what to give it.
 const FIND: [(&str, &str); 2] = [
-    ("skills_search", "with words of the task"),
-    ("get_skill", "with the task described"),
+    ("skills_search", "with words from the task"),
+    ("get_skill", "with a description of the task"),
 ];
 
 /// Tools that show everything.
@@ -21,8 +21,8 @@ const BROWSE: [&str; 2] = ["skills_list", "list_skills"];
 /// Ways to a skill's text, the best first: only one is named.
 const LOAD: [(&str, &str); 3] = [
     ("skill", "with the name"),
-    ("get_skill", "answers with the whole text"),
-    ("skills_list", "with `includeBody` answers with whole texts"),
+    ("get_skill", "returns the full text"),
+    ("skills_list", "with `includeBody` returns full texts"),
 ];
 
 /// The steps from a task to what is needed for it.
@@ -34,9 +34,9 @@ pub(crate) fn text(toolset: ToolSet, can_change: bool) -> String {
         let _ = write!(text, "\n{number}. {step}");
     }
     if can_change {
-        text.push_str("\nSkills are read anew before every call");
+        text.push_str("\nChanges to skills are picked up before every call");
         if let Some(refresh) = toolset.name("refresh_skills") {
-            let _ = write!(text, "; `{refresh}` is for a forced reload");
+            let _ = write!(text, "; `{refresh}` forces a reload");
         }
         text.push('.');
     }
@@ -52,21 +52,21 @@ fn find(toolset: ToolSet) -> Option<String> {
         .iter()
         .filter_map(|tool| Some(format!("`{}`", toolset.name(tool)?)));
     let lists: Vec<_> = lists.collect();
-    let show = if lists.len() == 1 { "shows" } else { "show" };
+    let list = if lists.len() == 1 { "lists" } else { "list" };
     let lists = match lists.as_slice() {
         [] => String::new(),
-        lists => format!("{} {show} everything there is", lists.join(" and ")),
+        lists => format!("{} {list} all skills", lists.join(" and ")),
     };
-    let told: Vec<_> = [ways, lists]
+    let ways: Vec<_> = [ways, lists]
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect();
-    match told.as_slice() {
+    match ways.as_slice() {
         // The description of this tool lists the skills.
         [] => toolset
             .name("skill")
             .map(|skill| format!("Find: the description of `{skill}` lists the skills.")),
-        told => Some(format!("Find: {}.", told.join("; "))),
+        ways => Some(format!("Find: {}.", ways.join("; "))),
     }
 }
 
@@ -74,18 +74,18 @@ fn load(toolset: ToolSet) -> Option<String> {
     let way = LOAD
         .iter()
         .find_map(|(tool, how)| Some(format!("`{}` {how}", toolset.name(tool)?)));
-    way.map(|way| format!("Load: {way}. The text names further files of the skill."))
+    way.map(|way| format!("Load: {way}. The text names the skill's other files."))
 }
 
 fn fetch(toolset: ToolSet) -> Option<String> {
     match toolset.name("get_asset") {
         Some(tool) => Some(format!(
-            "Fetch: `{tool}` with the skill's path and the file's, when the text asks for that file."
+            "Fetch: `{tool}` with the paths of the skill and the file, when the text refers to a file."
         )),
         // Skills are not loaded yet, and may have no files.
         None => toolset
             .is_unsure_of("get_asset")
-            .then(|| "Fetch: a file that the text asks for, with the tool for files.".to_owned()),
+            .then(|| "Fetch: a file that the text refers to, with the tool for files.".to_owned()),
     }
 }
 
@@ -112,26 +112,26 @@ mod tests {
         for (tools, expected) in [
             (
                 "router",
-                "1. Find: `get_skill` with the task described; `list_skills` shows everything there is.\n\
-                 2. Load: `get_skill` answers with the whole text. The text names further files of the skill.\n\
-                 3. Fetch: `get_asset` with the skill's path and the file's, when the text asks for that file.\n\
-                 Skills are read anew before every call; `refresh_skills` is for a forced reload.",
+                "1. Find: `get_skill` with a description of the task; `list_skills` lists all skills.\n\
+                 2. Load: `get_skill` returns the full text. The text names the skill's other files.\n\
+                 3. Fetch: `get_asset` with the paths of the skill and the file, when the text refers to a file.\n\
+                 Changes to skills are picked up before every call; `refresh_skills` forces a reload.",
             ),
             (
                 "loader",
                 "1. Find: the description of `skill` lists the skills.\n\
-                 2. Load: `skill` with the name. The text names further files of the skill.\n\
-                 Skills are read anew before every call.",
+                 2. Load: `skill` with the name. The text names the skill's other files.\n\
+                 Changes to skills are picked up before every call.",
             ),
             (
                 "catalog",
-                "1. Find: `skills_search` with words of the task; `skills_list` shows everything there is.\n\
-                 2. Load: `skills_list` with `includeBody` answers with whole texts. The text names further files of the skill.\n\
-                 Skills are read anew before every call.",
+                "1. Find: `skills_search` with words from the task; `skills_list` lists all skills.\n\
+                 2. Load: `skills_list` with `includeBody` returns full texts. The text names the skill's other files.\n\
+                 Changes to skills are picked up before every call.",
             ),
             (
                 "refresh_skills",
-                "Skills are read anew before every call; `refresh_skills` is for a forced reload.",
+                "Changes to skills are picked up before every call; `refresh_skills` forces a reload.",
             ),
         ] {
             assert_eq!(
@@ -164,15 +164,15 @@ mod tests {
     }
 
     #[test]
-    fn before_skills_are_loaded_files_are_told_of_without_a_tool() {
+    fn before_skills_are_loaded_files_are_mentioned_without_a_tool() {
         assert!(
             text(toolset("", false), true)
-                .contains("\n3. Fetch: a file that the text asks for, with the tool")
+                .contains("\n3. Fetch: a file that the text refers to, with the tool")
         );
     }
 
     #[test]
-    fn skills_that_cannot_change_are_not_said_to_be_read_anew() {
-        assert!(!text(toolset("all", false), false).contains("anew"));
+    fn skills_that_cannot_change_have_no_note_about_changes() {
+        assert!(!text(toolset("all", false), false).contains("Changes to skills"));
     }
 }

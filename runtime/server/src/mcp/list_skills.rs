@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use skillbundle_format::{Dialect, Error, Role, Skill, branch};
 
-use super::reply::{Reply, ToolError, shortened};
+use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
@@ -22,7 +22,7 @@ pub(crate) const OUTPUT: &str = r#"{
   "properties": {
     "tree": {
       "type": "object",
-      "description": "A node with name, path, description, keywords, assetCount, scriptCount and children, which are nodes. A path that is empty is no skill but what holds several.",
+      "description": "A node with name, path, description, keywords, assetCount, scriptCount and children, which are nodes. A node with an empty path is not a skill; it groups several.",
       "properties": {
         "name": { "type": "string" },
         "path": { "type": "string" },
@@ -36,7 +36,7 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let typed = call
         .arguments
         .only(&["path"])?
@@ -53,7 +53,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
     if inside.is_empty() && !branch.is_empty() {
         return Err(ToolError::NoTree(shortened(typed)));
     }
-    Ok(Reply::json(&json!({ "tree": tree(branch, &inside)? })))
+    Ok(ToolResult::json(&json!({ "tree": tree(branch, &inside)? })))
 }
 
 /// The one skill above all others, or a node without a skill if there are several.

@@ -3,8 +3,8 @@
 use rmcp::model::ErrorCode;
 
 use super::{
-    BoxFuture, Call, Client, Era, Skills, completion, extension, handshake, notifier, prompts,
-    reply, resources, tools,
+    BoxFuture, Call, Caller, Era, Skills, completion, extension, handshake, notifier, prompts,
+    resources, tool_result, tools,
 };
 use crate::jsonrpc::RpcError;
 
@@ -46,7 +46,7 @@ pub(crate) enum Handler {
 
 /// Work that takes time. It ends early when the client no longer waits.
 pub(crate) type Work =
-    for<'a> fn(&'a Call<'a>, &'a Client, &'a mut Vec<u8>) -> BoxFuture<'a, Result<(), RpcError>>;
+    for<'a> fn(&'a Call<'a>, &'a Caller, &'a mut Vec<u8>) -> BoxFuture<'a, Result<(), RpcError>>;
 
 use Eras::{Both, Only};
 use Handler::{Now, Task, Tool};
@@ -99,7 +99,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Method> {
 pub(crate) fn unknown(name: &str) -> RpcError {
     let message = format!(
         "method \"{}\" is not known here, or needs a capability that this server does not declare",
-        reply::shortened(name)
+        tool_result::shortened(name)
     );
     RpcError::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }

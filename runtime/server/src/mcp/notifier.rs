@@ -1,4 +1,4 @@
-//! Tells a client that stays which of its lists and resources have changed. Clients of 2025-11-25
+//! Notifies the client of a session which of its lists and resources have changed. Clients of 2025-11-25
 //! and older get notifications for what they have seen or subscribed to; newer ones send
 //! `subscriptions/listen`. When a change is due is decided in `source::changes`.
 
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::resources::Uri;
 use super::results::{self, Empty, loaded, unreadable};
-use super::{BoxFuture, Call, Client, Notify, Server, Skills, methods, prompts, resources, tools};
+use super::{BoxFuture, Call, Caller, Notify, Server, Skills, methods, prompts, resources, tools};
 use crate::jsonrpc::RpcError;
 use crate::source::{Changes, Generation};
 
@@ -31,18 +31,18 @@ const LISTENERS: usize = 8;
 /// The member of `_meta` that says which listener a notification is for.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// A list that a client can be told of.
+/// A list whose changes a client can be notified of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum List {
+pub(crate) enum NotifiedList {
     Tools,
     Resources,
     Prompts,
 }
 
-/// What one client knows.
+/// What the client of one session knows.
 pub(crate) struct Notifier {
     seen: watch::Sender<Snapshot>,
-    /// Whether the client is being told of changes.
+    /// Whether the client is being notified of changes.
     started: AtomicBool,
     listeners: AtomicUsize,
     /// Cancelled when the client has sent its last message.
@@ -57,22 +57,22 @@ type Basis = Option<Arc<Generation>>;
 /// The digest of a resource, if it exists.
 type Version = Option<[u8; 32]>;
 
-/// What a client saw or was told last.
+/// What a client knows.
 #[derive(Clone, Default)]
 struct Snapshot {
     /// By list; `None` if the client has not seen it.
-    lists: [Option<Basis>; List::ALL.len()],
+    lists: [Option<Basis>; NotifiedList::ALL.len()],
     resources: BTreeMap<String, Version>,
 }
 
-/// A change that a client should be told of.
+/// A change to notify a client of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Change {
-    List(List),
+    List(NotifiedList),
     Resource(String),
 }
 
-impl List {
+impl NotifiedList {
     const ALL: [Self; 3] = [Self::Tools, Self::Resources, Self::Prompts];
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn unsubscribe(call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcE
 /// sent its last message. A listener too many ends at once.
 pub(crate) fn listen<'a>(
     call: &'a Call<'a>,
-    client: &'a Client,
+    caller: &'a Caller,
     out: &'a mut Vec<u8>,
 ) -> BoxFuture<'a, Result<(), RpcError>> {
     Box::pin(async move {
@@ -127,12 +127,12 @@ pub(crate) fn listen<'a>(
         let meta = json!({ SUBSCRIPTION_ID: id });
         let acknowledgement = json!({ "notifications": filter, "_meta": meta });
         let method = "notifications/subscriptions/acknowledged";
-        (client.notify)(&notification(method, Some(acknowledgement)));
-        if let Some(_place) = Place::take(&notifier.listeners) {
+        (caller.notify)(&notification(method, Some(acknowledgement)));
+        if let Some(_slot) = ListenerSlot::take(&notifier.listeners) {
             tokio::select! {
-                () = client.cancelled.cancelled() => {}
+                () = caller.cancelled.cancelled() => {}
                 () = notifier.closing.cancelled() => {}
-                () = follow(call.server, &filter, &meta, &client.notify) => {}
+                () = follow(call.server, &filter, &meta, &caller.notify) => {}
             }
         }
         let mut result = SubscriptionsListenResult::complete(id);
@@ -163,7 +163,7 @@ impl Call<'_> {
 
 impl Server {
     /// Notes that the client was given a list over these skills.
-    pub(super) fn seen(&self, list: List, skills: Option<&Arc<Generation>>) {
+    pub(super) fn seen(&self, list: NotifiedList, skills: Option<&Arc<Generation>>) {
         if let Some(notifier) = &self.notifier {
             notifier
                 .seen
@@ -171,7 +171,7 @@ impl Server {
         }
     }
 
-    /// The client has completed the handshake: from now on it is told of changes.
+    /// The client has completed the handshake: from now on it is notified of changes.
     pub(crate) fn client_is_ready(&self, notify: Notify) {
         if let Some(notifier) = self.notifier.clone()
             && !notifier.started.swap(true, Ordering::Relaxed)
@@ -187,11 +187,11 @@ impl Server {
     }
 
     /// What a list reads like over these skills, as a hash: equal if it is the same.
-    fn reading(&self, list: List, skills: Option<&Generation>) -> u64 {
+    fn reading(&self, list: NotifiedList, skills: Option<&Generation>) -> u64 {
         match list {
-            List::Tools => hash(&tools::described(self, skills)),
-            List::Resources => hash(&skills.map(resources::summary)),
-            List::Prompts => hash(&skills.map(prompts::summary)),
+            NotifiedList::Tools => hash(&tools::described(self, skills)),
+            NotifiedList::Resources => hash(&skills.map(resources::summary)),
+            NotifiedList::Prompts => hash(&skills.map(prompts::summary)),
         }
     }
 
@@ -244,7 +244,7 @@ impl Snapshot {
         ];
         let resources = filter.resource_subscriptions.iter().flatten();
         Self {
-            lists: List::ALL.map(|list| {
+            lists: NotifiedList::ALL.map(|list| {
                 (wanted[list as usize] == Some(true)).then(|| server.refresher.loaded())
             }),
             resources: resources
@@ -269,7 +269,7 @@ impl Snapshot {
     fn catch_up(&mut self, server: &Server) -> Vec<Change> {
         let mut changes = Vec::new();
         let current = server.refresher.loaded();
-        for (list, seen) in List::ALL.into_iter().zip(&mut self.lists) {
+        for (list, seen) in NotifiedList::ALL.into_iter().zip(&mut self.lists) {
             let Some(seen) = seen else { continue };
             let before = std::mem::replace(seen, current.clone());
             let same = match (&before, &current) {
@@ -296,9 +296,9 @@ impl Snapshot {
 impl Change {
     fn to_json(&self, meta: Option<&Value>) -> Vec<u8> {
         let method = match self {
-            Self::List(List::Tools) => "notifications/tools/list_changed",
-            Self::List(List::Resources) => "notifications/resources/list_changed",
-            Self::List(List::Prompts) => "notifications/prompts/list_changed",
+            Self::List(NotifiedList::Tools) => "notifications/tools/list_changed",
+            Self::List(NotifiedList::Resources) => "notifications/resources/list_changed",
+            Self::List(NotifiedList::Prompts) => "notifications/prompts/list_changed",
             Self::Resource(_) => "notifications/resources/updated",
         };
         let mut params = serde_json::Map::new();
@@ -343,10 +343,10 @@ fn hash(value: &(impl Serialize + ?Sized)) -> u64 {
     hashed.0.finish()
 }
 
-/// One of the places for listeners, given back when dropped.
-struct Place<'a>(&'a AtomicUsize);
+/// A permit for one listener, returned when dropped.
+struct ListenerSlot<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
+impl<'a> ListenerSlot<'a> {
     fn take(taken: &'a AtomicUsize) -> Option<Self> {
         if taken.fetch_add(1, Ordering::Relaxed) < LISTENERS {
             return Some(Self(taken));
@@ -356,7 +356,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for ListenerSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -15,7 +15,7 @@ use crate::{Error, Options};
 pub struct Preview {
     /// How to use the server, in words.
     pub instructions: String,
-    /// The tools on offer, as they stand in the result of `tools/list`.
+    /// The tools on offer, as in the result of `tools/list`.
     pub tools: Vec<Value>,
     /// The names of tools that are not offered because they can do nothing with these skills, and
     /// why that is so.

@@ -8,9 +8,9 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 use skillbundle_format::{Catalog, Dialect, Error, Skill};
 
-use super::notifier::List;
-use super::results::{self, Listing, Page, loaded, unreadable, write_cacheable};
-use super::{Call, Era, Skills, reply, skill};
+use super::notifier::NotifiedList;
+use super::results::{self, PageParams, PagedList, loaded, unreadable, write_cacheable};
+use super::{Call, Era, Skills, skill, tool_result};
 use crate::jsonrpc::RpcError;
 use crate::source::Generation;
 
@@ -24,9 +24,9 @@ const ALL_ARGUMENT: &str = "arguments";
 
 /// `prompts/list`, in the order of the bundle.
 pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    let params: Page = call.request.optional_params()?;
+    let params: PageParams = call.request.optional_params()?;
     let skills = loaded(skills)?;
-    let listing = Listing::new(skills, &["prompts/list"]);
+    let listing = PagedList::new(skills, &["prompts/list"]);
     let start = listing.start(&params)?;
     let catalog = skills.catalog().map_err(unreadable)?;
     let mut prompts = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
         prompts.extend(skill.and_then(|skill| prompt(&skill)).map_err(unreadable)?);
     }
     let next = listing.next(start.saturating_add(MOST), catalog.len());
-    call.server.seen(List::Prompts, Some(skills));
+    call.server.seen(NotifiedList::Prompts, Some(skills));
     write_cacheable(call, out, next, "prompts", &prompts)
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn get(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result
     let params: GetPromptRequestParams = call.request.params()?;
     let skills = loaded(skills)?;
     let skill = find(skills, &params.name)?;
-    let declared = Declared::of(&skill).map_err(unreadable)?;
+    let declared = DeclaredArguments::of(&skill).map_err(unreadable)?;
     let given = params.arguments.as_ref();
     let values = declared.values(given).map_err(|message| {
         RpcError::invalid_params(format!("prompt \"{}\": {message}", skill.name), None)
@@ -75,9 +75,9 @@ fn find<'g>(skills: &'g Generation, name: &str) -> Result<Skill<'g>, RpcError> {
     let catalog = skills.catalog().map_err(unreadable)?;
     let found = catalog.by_name(name).map_err(unreadable)?;
     found.filter(Skill::is_user_invocable).ok_or_else(|| {
-        let name = reply::shortened(name);
+        let name = tool_result::shortened(name);
         RpcError::invalid_params(
-            format!("unknown prompt \"{name}\"; prompts/list shows those there are"),
+            format!("unknown prompt \"{name}\"; prompts/list shows all prompts"),
             None,
         )
     })
@@ -87,7 +87,7 @@ fn prompt(skill: &Skill<'_>) -> Result<Option<Prompt>, Error> {
     if !skill.is_user_invocable() {
         return Ok(None);
     }
-    let arguments = Declared::of(skill)?.arguments();
+    let arguments = DeclaredArguments::of(skill)?.arguments();
     let arguments = (!arguments.is_empty()).then_some(arguments);
     let name = skill.callable_name()?;
     Ok(Some(Prompt::new(name, Some(skill.description), arguments)))
@@ -107,12 +107,12 @@ fn text(skill: &Skill<'_>, generation: &Generation) -> Result<String, Error> {
 
 /// The arguments that a skill declares.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Declared {
+struct DeclaredArguments {
     names: Vec<String>,
     hint: Option<String>,
 }
 
-impl Declared {
+impl DeclaredArguments {
     /// `arguments` in the frontmatter names them; `argument-hint` says what is expected of all of
     /// them together.
     fn of(skill: &Skill<'_>) -> Result<Self, Error> {
@@ -154,7 +154,7 @@ impl Declared {
                 } else {
                     known.join(", ")
                 };
-                let name = reply::shortened(name);
+                let name = tool_result::shortened(name);
                 return Err(format!("unknown argument `{name}`; it takes {known}"));
             }
             if !value.is_string() {
@@ -199,8 +199,8 @@ impl Declared {
         filled
     }
 
-    /// What a word after `$` stands for; `None` if it means itself. A declared argument that was not
-    /// given stands for the empty text.
+    /// The value of a word after `$`; `None` if it is not an argument. A declared argument without a
+    /// value is empty.
     fn value<'v>(&self, word: &str, values: &[(String, &'v str)], all: &'v str) -> Option<&'v str> {
         if word == ALL && !self.arguments().is_empty() {
             return Some(all);
@@ -295,7 +295,7 @@ mod tests {
             let bundle = Bundle::from_bytes(&bytes).expect("intact");
             let catalog = bundle.catalog().expect("intact");
             let skill = catalog.skill(0).expect("intact");
-            let declared = Declared::of(&skill).expect("intact");
+            let declared = DeclaredArguments::of(&skill).expect("intact");
             let filled = declared
                 .values(given.as_object())
                 .map(|values| declared.fill(text, &values));

@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
-use super::reply::{Reply, ToolError};
-use super::{BoxFuture, Client, Server};
+use super::tool_result::{ToolError, ToolResult};
+use super::{BoxFuture, Caller, Server};
 use crate::source::{Kind, Refreshed, Refresher};
 
 pub(crate) const INPUT: &str =
@@ -24,8 +24,8 @@ pub(crate) const OUTPUT: &str = r#"{
 pub(crate) fn run<'a>(
     server: &'a Server,
     arguments: Arguments<'a>,
-    client: &'a Client,
-) -> BoxFuture<'a, Result<Reply, ToolError>> {
+    caller: &'a Caller,
+) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
     Box::pin(async move {
         arguments.only(&[])?;
         let source = &server.refresher;
@@ -33,17 +33,17 @@ pub(crate) fn run<'a>(
         let refreshed = tokio::select! {
             refreshed = source.refresh() => refreshed,
             // The load goes on; only this request ends.
-            () = client.cancelled.cancelled() => Refreshed::Failed("cancelled".to_owned()),
+            () = caller.cancelled.cancelled() => Refreshed::Failed("cancelled".to_owned()),
         };
         Ok(match refreshed {
-            Refreshed::Done(skills) => Reply::json(&json!({
+            Refreshed::Done(skills) => ToolResult::json(&json!({
                 "success": true,
                 "mode": kind.as_str(),
                 "skills_reindexed": skills,
                 "message": message(kind, source),
             })),
-            Refreshed::Busy => Reply::json(&failed(kind, "Another refresh is under way.")),
-            Refreshed::Failed(reason) => Reply::json(&failed(kind, &reason)).failing(),
+            Refreshed::Busy => ToolResult::json(&failed(kind, "Another refresh is under way.")),
+            Refreshed::Failed(reason) => ToolResult::json(&failed(kind, &reason)).failing(),
         })
     })
 }
@@ -53,7 +53,8 @@ fn message(kind: Kind, source: &Refresher) -> String {
         Kind::Local => "Reindexed from local directory (no git sync configured).".to_owned(),
         Kind::Archive => format!("Opened {} again.", source.describe()),
         Kind::Embedded => {
-            "The skills are part of this program; a newer program brings newer ones.".to_owned()
+            "The skills are built into this program; only a newer version of it changes them."
+                .to_owned()
         }
     }
 }

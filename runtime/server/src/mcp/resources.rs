@@ -11,8 +11,8 @@ use rmcp::model::{CompletionInfo, ResourceTemplate};
 use serde::{Deserialize, Serialize};
 use skillbundle_format::{Published, PublishedSkill, Resource};
 
-use super::notifier::List;
-use super::results::{Listing, Page, loaded, no_resource, unreadable, write_cacheable};
+use super::notifier::NotifiedList;
+use super::results::{PageParams, PagedList, loaded, no_resource, unreadable, write_cacheable};
 use super::{Call, Skills};
 use crate::jsonrpc::RpcError;
 use crate::source::Generation;
@@ -44,16 +44,16 @@ pub(crate) fn published(skills: &Generation) -> Result<Published<'_>, RpcError> 
 /// `resources/list`: the `SKILL.md` of each skill. Its other files are found from there, by the
 /// manifest or by reading directories.
 pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    let params: Page = call.request.optional_params()?;
+    let params: PageParams = call.request.optional_params()?;
     let skills = loaded(skills)?;
-    let listing = Listing::new(skills, &["resources/list"]);
+    let listing = PagedList::new(skills, &["resources/list"]);
     let published = published(skills)?;
     let start = listing.start(&params)?;
     let end = published.len().min(start.saturating_add(MOST));
     let resources = (start..end).map(|number| entry(&published.skill(number)?));
     let resources: Result<Vec<_>, skillbundle_format::Error> = resources.collect();
     let next = listing.next(end, published.len());
-    call.server.seen(List::Resources, Some(skills));
+    call.server.seen(NotifiedList::Resources, Some(skills));
     write_cacheable(
         call,
         out,
@@ -98,11 +98,11 @@ pub(crate) fn version(skills: &Generation, uri: &str) -> Result<[u8; 32], RpcErr
 pub(crate) fn read(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Contents<'a> {
+    struct ResourceContents<'a> {
         uri: &'a str,
         mime_type: &'a str,
         #[serde(flatten)]
-        content: Content<'a>,
+        content: TextOrBlob<'a>,
     }
     let Uri { uri } = call.request.params()?;
     let published = published(loaded(skills)?)?;
@@ -110,10 +110,10 @@ pub(crate) fn read(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
         return Err(missing(&published, &uri)?);
     };
     let bytes = file.bytes().map_err(unreadable)?;
-    let contents = Contents {
+    let contents = ResourceContents {
         uri: &uri,
         mime_type: file.mime,
-        content: Content::of(&file, &bytes),
+        content: TextOrBlob::of(&file, &bytes),
     };
     write_cacheable(call, out, None, "contents", &[contents])
 }
@@ -121,13 +121,13 @@ pub(crate) fn read(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
 /// The form in which a file is sent: as text if that changes none of its bytes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Content<'a> {
+enum TextOrBlob<'a> {
     Text(&'a str),
     /// In base64.
     Blob(String),
 }
 
-impl<'a> Content<'a> {
+impl<'a> TextOrBlob<'a> {
     fn of(file: &Resource<'_>, bytes: &'a [u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) if file.is_text => Self::Text(text),
@@ -139,8 +139,8 @@ impl<'a> Content<'a> {
 fn missing(published: &Published<'_>, uri: &str) -> Result<RpcError, RpcError> {
     let directory = published.directory(uri).map_err(unreadable)?;
     let hint = match directory {
-        Some(_) => "it is a directory; resources/directory/read shows what lies in it",
-        None => "skills/list and resources/list show what there is",
+        Some(_) => "it is a directory; resources/directory/read lists its contents",
+        None => "skills/list and resources/list show all of them",
     };
     Ok(no_resource(uri, hint))
 }
@@ -151,8 +151,8 @@ pub(crate) fn templates(
     skills: &Skills,
     out: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
-    let params: Page = call.request.optional_params()?;
-    Listing::new(loaded(skills)?, &["resources/templates/list"]).start(&params)?;
+    let params: PageParams = call.request.optional_params()?;
+    PagedList::new(loaded(skills)?, &["resources/templates/list"]).start(&params)?;
     let template = ResourceTemplate::new(TEMPLATE, "skill-file")
         .with_title("File of a skill")
         .with_description(

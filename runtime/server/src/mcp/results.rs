@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rmcp::model::CacheScope;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::Pages;
-use super::reply::ToolError;
+use super::cursor::Cursors;
+use super::tool_result::ToolError;
 use super::{Call, Era, Skills};
 use crate::jsonrpc::RpcError;
 use crate::source::Generation;
@@ -29,7 +29,7 @@ pub(crate) struct Caching {
 
 /// The parameter that all lists have.
 #[derive(Default, Deserialize)]
-pub(crate) struct Page {
+pub(crate) struct PageParams {
     pub(crate) cursor: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Page {
 pub(crate) struct Empty {}
 
 /// One list over one generation.
-pub(crate) struct Listing(Pages);
+pub(crate) struct PagedList(Cursors);
 
 impl Caching {
     pub(crate) fn of(call: &Call<'_>) -> Self {
@@ -109,25 +109,25 @@ pub(crate) fn write_cacheable_with(
     Ok(())
 }
 
-impl Listing {
+impl PagedList {
     /// The list that these words name: its method, and what it is of.
     pub(crate) fn new(skills: &Generation, parts: &[&str]) -> Self {
-        Self(Pages::new(skills.content_address(), parts))
+        Self(Cursors::new(skills.content_address(), parts))
     }
 
     /// The number of items before the page that the cursor names.
-    pub(crate) fn start(&self, page: &Page) -> Result<usize, RpcError> {
+    pub(crate) fn start(&self, page: &PageParams) -> Result<usize, RpcError> {
         let Some(cursor) = &page.cursor else {
             return Ok(0);
         };
         match self.0.skipped("cursor", cursor) {
             Ok(skipped) => Ok(skipped as usize),
             Err(ToolError::StaleCursor) => Err(RpcError::invalid_params(
-                "stale cursor: the skills have changed since it was given; start again without one",
+                "stale cursor: the skills have changed since it was issued; start again without one",
                 None,
             )),
             Err(_) => Err(RpcError::invalid_params(
-                "unknown cursor: expected the nextCursor of this list as it was given",
+                "unknown cursor: expected a nextCursor of this list, unchanged",
                 None,
             )),
         }
@@ -156,7 +156,7 @@ pub(crate) fn no_resource(uri: &str, hint: &str) -> RpcError {
     RpcError::invalid_params(
         format!(
             "resource not found: {}; {hint}",
-            super::reply::shortened(uri)
+            super::tool_result::shortened(uri)
         ),
         Some(serde_json::json!({ "uri": uri })),
     )

@@ -7,8 +7,8 @@ use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
 use skillbundle_search::text::fold;
 use skillbundle_search::typos;
 
-use super::catalogue;
-use super::reply::{Reply, ToolError, digest, shortened};
+use super::skill_listing;
+use super::tool_result::{ToolError, ToolResult, digest, shortened};
 use super::tools::ToolCall;
 use crate::source::Generation;
 
@@ -39,7 +39,7 @@ pub(crate) const OUTPUT: &str = r#"{
         "properties": {
           "file": { "type": "string" },
           "size": { "type": "integer", "description": "In bytes" },
-          "missing": { "type": "boolean", "description": "Declared, but not there when the skills were read" },
+          "missing": { "type": "boolean", "description": "Declared, but missing when the skills were read" },
           "executable": { "type": "boolean" },
           "mime_type": { "type": "string" },
           "from": { "type": "string", "description": "The parent skill that it is inherited from" }
@@ -57,7 +57,7 @@ const SUGGESTIONS: usize = 3;
 /// call of all.
 const COMPARED: usize = 10_000;
 
-pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let name = call.arguments.only(&["name"])?.text("name")?;
     let catalog = call.skills.catalog()?;
     match catalog.by_name(name)? {
@@ -66,7 +66,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
     }
 }
 
-fn found(skill: &Skill<'_>, generation: &Generation) -> Result<Reply, Error> {
+fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error> {
     let content = match skill.dialect {
         Dialect::Folder => skill.text()?.into_owned(),
         // Its own file would be half of what its author means: it inherits the rest.
@@ -90,7 +90,7 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<Reply, Error> {
     });
     // Some hosts show the model this and not the text. Moved here, since the macro would copy it.
     structured["content"] = content.into();
-    Ok(Reply::text(text, structured))
+    Ok(ToolResult::text(text, structured))
 }
 
 /// What its file names are relative to, if it has files.
@@ -103,7 +103,7 @@ pub(crate) fn directory_of_files(
 }
 
 /// What file names are relative to: the directory with `SKILL.md`, or the resource directory beside
-/// a file of a tree. If nothing lies on disk, an address that says so.
+/// a file of a tree. Without files on disk, the URI of the skill.
 fn base_directory(skill: &Skill<'_>, generation: &Generation, has_files: bool) -> String {
     let Some(base) = generation.base(skill.root) else {
         return format!("skill://{}", skill.path);
@@ -151,11 +151,11 @@ fn described(file: &File<'_>, from: Option<&Skill<'_>>) -> Value {
     Value::Object(described)
 }
 
-fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<Reply, Error> {
+fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<ToolResult, Error> {
     let available = if catalog.is_empty() {
         "(none)".to_owned()
     } else {
-        catalogue::lines(catalog, call.toolset(), call.options())?
+        skill_listing::lines(catalog, call.toolset(), call.options())?
     };
     let name = shortened(name.trim());
     let text = format!(
@@ -166,7 +166,7 @@ fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<Re
         "code": "skill_not_found",
         "did_you_mean": alike(&name, catalog)?,
     });
-    Ok(Reply::text(text, structured).failing())
+    Ok(ToolResult::text(text, structured).failing())
 }
 
 /// Names that `wanted` may be a typing mistake for, that contain it, or that it contains; the

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use skillbundle_format::Skill;
 
-use super::reply::{Reply, ToolError, shortened};
+use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
@@ -38,7 +38,7 @@ pub(crate) const OUTPUT: &str = r#"{
   }
 }"#;
 
-pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let arguments = call.arguments.only(&["query", "includeBody"])?;
     let typed = arguments.optional_text("query")?.unwrap_or_default().trim();
     let with_body = arguments.flag("includeBody")?;
@@ -48,9 +48,9 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
     for skill in call.skills.catalog()?.skills() {
         let skill = skill?;
         if mentions(&skill, &wanted) {
-            skills.push(Entry {
+            skills.push(ListedSkill {
                 body: with_body.then(|| skill.body()).transpose()?,
-                ..Entry::of(&skill)
+                ..ListedSkill::of(&skill)
             });
             if lines.len() < most {
                 add_line(&mut lines, skill.callable_name()?, &skill.headline(), most);
@@ -58,7 +58,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
         }
     }
     let text = format!("{}{lines}", counted(skills.len(), typed));
-    Ok(Reply::list(text, &Entries { skills }))
+    Ok(ToolResult::list(text, &ListedSkills { skills }))
 }
 
 fn mentions(skill: &Skill<'_>, wanted: &str) -> bool {
@@ -70,16 +70,16 @@ fn mentions(skill: &Skill<'_>, wanted: &str) -> bool {
 }
 
 #[derive(Serialize)]
-struct Entries<'a> {
-    skills: Vec<Entry<'a>>,
+struct ListedSkills<'a> {
+    skills: Vec<ListedSkill<'a>>,
 }
 
 /// What spec 4 says about a skill: places are relative to the skill's root.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Entry<'a> {
+pub(crate) struct ListedSkill<'a> {
     install_name: &'a str,
-    meta: Meta<'a>,
+    meta: SkillMeta<'a>,
     skill_path: &'a str,
     skill_file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,18 +87,18 @@ pub(crate) struct Entry<'a> {
 }
 
 #[derive(Serialize)]
-struct Meta<'a> {
+struct SkillMeta<'a> {
     name: &'a str,
     description: &'a str,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> ListedSkill<'a> {
     /// The skill without its body.
     pub(crate) fn of(skill: &Skill<'a>) -> Self {
         let directory = skill.file_path.rsplit_once('/');
         Self {
             install_name: skill.install_name(),
-            meta: Meta {
+            meta: SkillMeta {
                 name: skill.name,
                 description: skill.description,
             },

@@ -5,20 +5,20 @@
 use serde_json::{Value, json};
 use skillbundle_format::{Dialect, Hit, Hits, Matched, Search};
 
-use super::cursor::Pages;
-use super::reply::{Reply, ToolError, shortened};
-use super::skills_list::{Entry, add_line, counted};
+use super::cursor::Cursors;
+use super::skills_list::{ListedSkill, add_line, counted};
+use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
   "properties": {
-    "query": { "type": "string", "description": "Keywords to match (all whitespace-separated tokens must be present; where no skill has them all, the closest are returned)", "minLength": 1 },
+    "query": { "type": "string", "description": "Keywords to match (all whitespace-separated tokens must be present; if no skill has them all, the closest are returned)", "minLength": 1 },
     "limit": { "type": "integer", "description": "Maximum number of hits", "minimum": 1, "maximum": 25, "default": 10 },
     "path": { "type": "string", "description": "Only skills at or below this path, such as \"ui\"" },
-    "dialect": { "type": "string", "enum": ["folder", "tree"], "description": "Only skills written like this" },
+    "dialect": { "type": "string", "enum": ["folder", "tree"], "description": "Only skills of this dialect" },
     "tag": { "type": "string", "description": "Only skills with this tag or keyword in their frontmatter" },
-    "cursor": { "type": "string", "description": "The nextCursor of the page before, with the same query and filters" }
+    "cursor": { "type": "string", "description": "nextCursor of the previous page, with the same query and filters" }
   },
   "required": ["query"],
   "additionalProperties": false
@@ -29,8 +29,8 @@ pub(crate) const OUTPUT: &str = r#"{
   "properties": {
     "query": { "type": "string" },
     "limit": { "type": "integer" },
-    "total": { "type": "integer", "description": "How many skills match, shown or not" },
-    "match": { "type": "string", "enum": ["all", "ranked", "none"], "description": "all: every result holds every word; ranked: no skill does, and these share something with the query, the closest first" },
+    "total": { "type": "integer", "description": "Number of matching skills, including those not shown" },
+    "match": { "type": "string", "enum": ["all", "ranked", "none"], "description": "all: every result contains every word; ranked: no skill does, and these are the closest, best first" },
     "results": {
       "type": "array",
       "items": {
@@ -40,16 +40,16 @@ pub(crate) const OUTPUT: &str = r#"{
           "meta": { "type": "object", "properties": { "name": { "type": "string" }, "description": { "type": "string" } } },
           "skillPath": { "type": "string" },
           "skillFile": { "type": "string" },
-          "score": { "type": "number", "description": "Number of matched words; of ranked results what the ranker gives" },
-          "excerpt": { "type": "string", "description": "Text around the first match; of ranked results the passage with most in common" }
+          "score": { "type": "number", "description": "Number of matched words; for ranked results, the ranker's score" },
+          "excerpt": { "type": "string", "description": "Text around the first match; for ranked results, the passage that matches best" }
         }
       }
     },
-    "nextCursor": { "type": "string", "description": "The cursor of the next page, where there is one" }
+    "nextCursor": { "type": "string", "description": "Cursor of the next page, if there is one" }
   }
 }"#;
 
-pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
+pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let (search, pages) = search(call)?;
     let found = call.skills.catalog()?.search(&search)?;
     let mut text = headed(&found, &search);
@@ -68,11 +68,11 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<Reply, ToolError> {
         text.push_str(&next);
         answer["nextCursor"] = json!(next);
     }
-    Ok(Reply::text(text, answer))
+    Ok(ToolResult::text(text, answer))
 }
 
 /// The search that the arguments describe, and the pages of its answer.
-fn search<'a>(call: &ToolCall<'a>) -> Result<(Search<'a>, Pages), ToolError> {
+fn search<'a>(call: &ToolCall<'a>) -> Result<(Search<'a>, Cursors), ToolError> {
     let known = &["query", "limit", "path", "dialect", "tag", "cursor"];
     let arguments = call.arguments.only(known)?;
     let mut search = Search {
@@ -84,7 +84,7 @@ fn search<'a>(call: &ToolCall<'a>) -> Result<(Search<'a>, Pages), ToolError> {
         skip: 0,
     };
     let [path, dialect, tag] = filters(&search).map(|(_, value)| value);
-    let pages = Pages::new(
+    let pages = Cursors::new(
         call.skills.content_address(),
         &[search.query, path, dialect, tag],
     );
@@ -105,7 +105,7 @@ fn filters<'a>(search: &Search<'a>) -> [(&'static str, &'a str); 3] {
 
 /// What spec 4 says about a hit.
 fn result(hit: &Hit<'_>) -> Value {
-    let mut result = json!(Entry::of(&hit.skill));
+    let mut result = json!(ListedSkill::of(&hit.skill));
     result["score"] = hit.score.to_json();
     result["excerpt"] = json!(hit.excerpt);
     result
@@ -126,7 +126,7 @@ fn headed(found: &Hits<'_>, search: &Search<'_>) -> String {
     let part = part(found, search.skip);
     if found.matched == Matched::Ranked {
         let query = shortened(query);
-        format!("No skill holds every word of \"{query}\"{only}. The closest, best first{part}:")
+        format!("No skill contains every word of \"{query}\"{only}. The closest, best first{part}:")
     } else {
         format!("{}{only}{part}", counted(found.total, query))
     }

@@ -16,24 +16,23 @@ mod skill;
 
 use serde_json::{Value, json};
 use skillbundle_format::{Scope, SkillEntry, SkillSet, write};
+use skillbundle_testkit::text_of as text;
 
-use super::reply::digest;
+use super::tool_result::digest;
 use super::tools::TOOLS;
 use super::toolset::ToolContext;
-use crate::testing::{Client, Fake, folder, set, spec_folders, spec_tree, tree};
+use crate::testing::{
+    Client, Fake, connected, end, folder, set, spec_folders, spec_tree, tree, unopened,
+};
 use crate::{Embedded, Options};
 
 fn client(set: SkillSet) -> Client {
-    Client::connected(Fake::new(set))
-}
-
-fn text(result: &Value) -> &str {
-    result["content"][0]["text"].as_str().expect("a text")
+    connected(Fake::new(set))
 }
 
 /// The JSON that the text holds, which must be the structured content.
 fn data(result: &Value) -> Value {
-    let data: Value = serde_json::from_str(text(result)).expect("the text is JSON");
+    let data: Value = serde_json::from_str(&text(result)).expect("the text is JSON");
     assert_eq!(data, result["structuredContent"]);
     data
 }

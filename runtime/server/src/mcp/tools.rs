@@ -1,6 +1,6 @@
-//! The table of tools, in the order that clients see, and the two methods about them. What a tool
-//! does stands in the file of its name; its schemas stand there too, as text, and are parsed when
-//! they are first listed.
+//! The table of tools, in the order that clients see, and the two methods about them. Each tool is
+//! implemented in the file of its name, with its schemas as text, which are parsed when they are
+//! first listed.
 
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
@@ -8,23 +8,24 @@ use std::sync::{Arc, PoisonError};
 use rmcp::model::{JsonObject, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::arguments::Arguments;
 use super::methods::Handler;
-use super::notifier::List;
-use super::reply::{ERROR_PROPERTIES, Reply, ToolError};
-use super::results::{self, Page, write_cacheable_with};
+use super::notifier::NotifiedList;
+use super::results::{self, PageParams, write_cacheable_with};
+use super::tool_result::{ERROR_PROPERTIES, ToolError, ToolResult};
 use super::toolset::{ToolContext, ToolSet};
 use super::{
-    BoxFuture, Call, Client, Server, Skills, catalogue, get_asset, get_skill, list_skills,
-    refresh_skills, reply, skill, skills_list, skills_search,
+    BoxFuture, Call, Caller, Server, Skills, get_asset, get_skill, list_skills, refresh_skills,
+    skill, skill_listing, skills_list, skills_search, tool_result,
 };
 use crate::Options;
 use crate::jsonrpc::{Request, RpcError};
 use crate::source::Generation;
 
 /// One tool.
-pub(crate) struct Tool {
+pub(crate) struct ToolDefinition {
     /// The name: `[a-z0-9_]`, which every host accepts.
     pub(crate) name: &'static str,
     /// Spec 4's name with a dot. Always understood, but published only on demand, since several
@@ -46,14 +47,17 @@ pub(crate) struct Tool {
 #[derive(Clone, Copy)]
 pub(crate) enum Run {
     /// Needs the current skills.
-    Skills(fn(&ToolCall<'_>) -> Result<Reply, ToolError>),
+    Skills(fn(&ToolCall<'_>) -> Result<ToolResult, ToolError>),
     /// Takes time of its own.
     Task(ToolWork),
 }
 
 /// Work that takes time. It ends early when the client no longer waits.
-pub(crate) type ToolWork =
-    for<'a> fn(&'a Server, Arguments<'a>, &'a Client) -> BoxFuture<'a, Result<Reply, ToolError>>;
+pub(crate) type ToolWork = for<'a> fn(
+    &'a Server,
+    Arguments<'a>,
+    &'a Caller,
+) -> BoxFuture<'a, Result<ToolResult, ToolError>>;
 
 /// One call of a tool that needs the skills.
 pub(crate) struct ToolCall<'a> {
@@ -65,11 +69,18 @@ pub(crate) struct ToolCall<'a> {
 
 /// The parameters of `tools/call`.
 #[derive(Deserialize)]
-struct CallParams<'a> {
+pub(crate) struct ToolParams<'a> {
+    #[serde(borrow, rename = "_meta")]
+    pub(crate) meta: Option<&'a RawValue>,
     #[serde(borrow)]
     name: Cow<'a, str>,
-    #[serde(default)]
     arguments: Option<JsonObject>,
+}
+
+/// The tool that a `tools/call` names, and the arguments for it.
+pub(crate) struct ToolRequest {
+    tool: &'static ToolDefinition,
+    arguments: Result<JsonObject, RpcError>,
 }
 
 /// The tools as JSON, and the content address of the skills that they were described over.
@@ -80,7 +91,7 @@ pub(crate) struct ListCache {
 }
 
 /// Every tool, the ones to start with first.
-pub(crate) static TOOLS: &[Tool] = &[
+pub(crate) static TOOLS: &[ToolDefinition] = &[
     SKILL,
     GET_SKILL,
     SKILLS_SEARCH,
@@ -92,7 +103,7 @@ pub(crate) static TOOLS: &[Tool] = &[
     PANICS,
 ];
 
-const SKILL: Tool = Tool {
+const SKILL: ToolDefinition = ToolDefinition {
     name: "skill",
     dotted: None,
     title: "Load Skill",
@@ -104,13 +115,13 @@ const SKILL: Tool = Tool {
     run: Run::Skills(skill::run),
 };
 
-const GET_SKILL: Tool = Tool {
+const GET_SKILL: ToolDefinition = ToolDefinition {
     name: "get_skill",
     dotted: None,
     title: "Find Skill",
     description: Some(
-        "Finds the skill whose declared keywords fit a task, and returns its whole text with what it inherits. \
-         Where several fit about as well, names them to choose from.",
+        "Finds the skill whose keywords match a task and returns its full text, including inherited text. \
+         If several match about equally well, lists them to choose from.",
     ),
     next: &[],
     input: get_skill::INPUT,
@@ -119,17 +130,17 @@ const GET_SKILL: Tool = Tool {
     run: Run::Skills(get_skill::run),
 };
 
-const SKILLS_SEARCH: Tool = Tool {
+const SKILLS_SEARCH: ToolDefinition = ToolDefinition {
     name: "skills_search",
     dotted: Some("skills.search"),
     title: "Search Skills",
     description: Some(
-        "Searches names, descriptions and texts of all skills for every word of the query; where none has them all, \
-         finds the closest. Returns where the words occur.",
+        "Searches the names, descriptions and text of all skills for every word of the query. If no skill contains them \
+         all, returns the closest matches. Each result shows where the words occur.",
     ),
     next: &[
-        ("skill", "Load what fits with `{}`."),
-        ("skills_list", "Read what fits with `{}` and `includeBody`."),
+        ("skill", "Load a result with `{}`."),
+        ("skills_list", "Read a result with `{}` and `includeBody`."),
     ],
     input: skills_search::INPUT,
     output: skills_search::OUTPUT,
@@ -137,12 +148,12 @@ const SKILLS_SEARCH: Tool = Tool {
     run: Run::Skills(skills_search::run),
 };
 
-const SKILLS_LIST: Tool = Tool {
+const SKILLS_LIST: ToolDefinition = ToolDefinition {
     name: "skills_list",
     dotted: Some("skills.list"),
     title: "List Skills",
     description: Some(
-        "Lists skills with name, description and place, all or those that hold a text; on demand with their bodies.",
+        "Lists skills with name, description and location: all of them, or those that contain a text. Bodies are optional.",
     ),
     next: &[],
     input: skills_list::INPUT,
@@ -151,12 +162,12 @@ const SKILLS_LIST: Tool = Tool {
     run: Run::Skills(skills_list::run),
 };
 
-const LIST_SKILLS: Tool = Tool {
+const LIST_SKILLS: ToolDefinition = ToolDefinition {
     name: "list_skills",
     dotted: None,
     title: "Browse Skills",
     description: Some(
-        "Shows the skills as a tree, parents above what inherits from them, with keywords and counts of files. On demand one branch.",
+        "Shows the skills as a tree, each parent above the skills that inherit from it, with keywords and file counts. Can show a single branch.",
     ),
     next: &[],
     input: list_skills::INPUT,
@@ -165,12 +176,12 @@ const LIST_SKILLS: Tool = Tool {
     run: Run::Skills(list_skills::run),
 };
 
-const GET_ASSET: Tool = Tool {
+const GET_ASSET: ToolDefinition = ToolDefinition {
     name: "get_asset",
     dotted: None,
     title: "Get Skill File",
     description: Some(
-        "Returns one file of a skill, or one that it inherits: text as it is, anything else in base64. Scripts are returned, not run.",
+        "Returns one file of a skill, its own or inherited: text unchanged, anything else in base64. Scripts are returned, not run.",
     ),
     next: &[],
     input: get_asset::INPUT,
@@ -179,11 +190,13 @@ const GET_ASSET: Tool = Tool {
     run: Run::Skills(get_asset::run),
 };
 
-const REFRESH_SKILLS: Tool = Tool {
+const REFRESH_SKILLS: ToolDefinition = ToolDefinition {
     name: "refresh_skills",
     dotted: None,
     title: "Refresh Skills",
-    description: Some("Reads all skills again. Rarely needed: every call sees changes by itself."),
+    description: Some(
+        "Reloads all skills. Rarely needed: every call picks up changes automatically.",
+    ),
     next: &[],
     input: refresh_skills::INPUT,
     output: refresh_skills::OUTPUT,
@@ -193,7 +206,7 @@ const REFRESH_SKILLS: Tool = Tool {
 
 /// Shows that a panic in one tool leaves the others working.
 #[cfg(test)]
-const PANICS: Tool = Tool {
+const PANICS: ToolDefinition = ToolDefinition {
     name: "panics",
     dotted: None,
     title: "Panics",
@@ -205,7 +218,7 @@ const PANICS: Tool = Tool {
     run: Run::Skills(|_| panic!("a fault in a tool")),
 };
 
-impl Tool {
+impl ToolDefinition {
     /// The name that it is published under.
     pub(crate) fn published(&self, dotted: bool) -> &'static str {
         self.dotted.filter(|_| dotted).unwrap_or(self.name)
@@ -223,7 +236,7 @@ impl Tool {
             .idempotent(true)
             .open_world(false);
         let mut description = self.description.map_or_else(
-            || catalogue::description(context.catalog, toolset, options),
+            || skill_listing::description(context.catalog, toolset, options),
             str::to_owned,
         );
         let mut next = self.next.iter();
@@ -244,7 +257,7 @@ impl Tool {
 }
 
 /// The tool of this name, in either spelling.
-pub(crate) fn find(name: &str) -> Option<&'static Tool> {
+pub(crate) fn find(name: &str) -> Option<&'static ToolDefinition> {
     TOOLS
         .iter()
         .find(|tool| tool.name == name || tool.dotted == Some(name))
@@ -266,7 +279,7 @@ pub(crate) fn described(server: &Server, skills: Option<&Generation>) -> Vec<rmc
 
 /// `tools/list`. It works without skills, since the tools are the same.
 pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    let params: Page = call.request.optional_params()?;
+    let params: PageParams = call.request.optional_params()?;
     if params.cursor.is_some() {
         return Err(RpcError::invalid_params(
             "unknown cursor: all tools are on the first page",
@@ -284,64 +297,87 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
         let json = serde_json::to_string(&tools).map_err(results::unreadable)?;
         *cache = ListCache { over, json };
     }
-    server.seen(List::Tools, skills);
+    server.seen(NotifiedList::Tools, skills);
     write_cacheable_with(call, out, None, "tools", |out| {
         out.extend_from_slice(cache.json.as_bytes());
         Ok(())
     })
 }
 
-/// What a `tools/call` needs: what the tool that it names needs.
-pub(crate) fn handler(server: &Server, request: &Request<'_>) -> Result<Handler, RpcError> {
-    #[derive(Deserialize)]
-    struct Name<'a> {
-        #[serde(borrow)]
-        name: Cow<'a, str>,
+impl ToolRequest {
+    /// Finds the tool. If the parameters could not be parsed but the name can, the error is reported
+    /// when the tool is called.
+    pub(crate) fn new(
+        server: &Server,
+        request: &Request<'_>,
+        params: Result<ToolParams<'_>, RpcError>,
+    ) -> Result<Self, RpcError> {
+        #[derive(Deserialize)]
+        struct Name<'a> {
+            #[serde(borrow)]
+            name: Cow<'a, str>,
+        }
+        let (name, arguments) = match params {
+            Ok(params) => (params.name, Ok(params.arguments.unwrap_or_default())),
+            Err(error) => (request.params::<Name<'_>>()?.name, Err(error)),
+        };
+        let tool = chosen(server, &name)?;
+        Ok(Self { tool, arguments })
     }
-    let Name { name } = request.params()?;
-    Ok(match chosen(server, &name)?.run {
-        Run::Skills(_) => Handler::Skills(call),
-        Run::Task(_) => Handler::Task(work),
-    })
+
+    /// What the tool needs.
+    pub(crate) fn handler(&self) -> Handler {
+        match self.tool.run {
+            Run::Skills(_) => Handler::Skills(call),
+            Run::Task(_) => Handler::Task(work),
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// How to run the tool that is called, and its arguments.
+    fn tool(&self) -> Result<(Run, Arguments<'a>), RpcError> {
+        let request = self
+            .tool
+            .expect("`ToolRequest::handler` is the only way here");
+        let arguments = request.arguments.as_ref().map_err(Clone::clone)?;
+        Ok((request.tool.run, Arguments::new(arguments)))
+    }
 }
 
 /// `tools/call` of a tool that answers from the skills.
 fn call(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    let CallParams { name, arguments } = call.request.params()?;
-    let Run::Skills(run) = chosen(call.server, &name)?.run else {
-        return Err(unknown(call.server, &name));
+    let (Run::Skills(run), arguments) = call.tool()? else {
+        unreachable!("the handler follows from `Run`");
     };
-    let arguments = arguments.unwrap_or_default();
     let reply = match skills {
         Ok(skills) => run(&ToolCall {
             server: call.server,
             skills,
-            arguments: Arguments::new(&arguments),
+            arguments,
         }),
         Err(not_loaded) => Err(ToolError::NotLoaded(not_loaded.0.clone())),
     };
-    reply.unwrap_or_else(Reply::from).write(call.era, out)
+    reply.unwrap_or_else(ToolResult::from).write(call.era, out)
 }
 
 /// `tools/call` of a tool that takes time.
 fn work<'a>(
     call: &'a Call<'a>,
-    client: &'a Client,
+    caller: &'a Caller,
     out: &'a mut Vec<u8>,
 ) -> BoxFuture<'a, Result<(), RpcError>> {
     Box::pin(async move {
-        let CallParams { name, arguments } = call.request.params()?;
-        let Run::Task(run) = chosen(call.server, &name)?.run else {
-            return Err(unknown(call.server, &name));
+        let (Run::Task(run), arguments) = call.tool()? else {
+            unreachable!("the handler follows from `Run`");
         };
-        let arguments = arguments.unwrap_or_default();
-        let reply = run(call.server, Arguments::new(&arguments), client).await;
-        reply.unwrap_or_else(Reply::from).write(call.era, out)
+        let reply = run(call.server, arguments, caller).await;
+        reply.unwrap_or_else(ToolResult::from).write(call.era, out)
     })
 }
 
 /// The tool of this name, if the operator has not left it out.
-fn chosen(server: &Server, name: &str) -> Result<&'static Tool, RpcError> {
+fn chosen(server: &Server, name: &str) -> Result<&'static ToolDefinition, RpcError> {
     find(name)
         .filter(|tool| server.options.tools.answers(tool))
         .ok_or_else(|| unknown(server, name))
@@ -352,7 +388,7 @@ fn unknown(server: &Server, name: &str) -> RpcError {
     RpcError::invalid_params(
         format!(
             "unknown tool \"{}\"; this server has {}",
-            reply::shortened(name),
+            tool_result::shortened(name),
             toolset.names().join(", ")
         ),
         None,

@@ -1,16 +1,16 @@
 //! Which tools a client is offered: those that the operator named, or all that can do something
-//! with the present skills. What the tools are stands in `tools`.
+//! with the current skills. The tools themselves are in `tools`.
 
 use std::str::FromStr;
 
 use skillbundle_format::Catalog;
 use skillbundle_search::suggest;
 
-use super::tools::{TOOLS, Tool};
+use super::tools::{TOOLS, ToolDefinition};
 use crate::Options;
 use crate::error::Error;
 
-/// Names that stand for several tools: one for each spec that has some.
+/// Names for several tools: one for each spec that has tools.
 const PRESETS: &[(&str, &[&str])] = &[
     (
         "router",
@@ -34,7 +34,7 @@ static UNUSED: &[Unused] = &[
     },
     Unused {
         tool: "refresh_skills",
-        why: "the skills are part of the program and cannot change",
+        why: "the skills are built into the program and cannot change",
         applies: |context| Some(!context.can_change),
     },
 ];
@@ -70,7 +70,7 @@ pub(crate) struct ToolSet {
 struct Unused {
     tool: &'static str,
     why: &'static str,
-    /// `None` while that cannot be told.
+    /// `None` while that is unknown.
     applies: fn(&ToolContext<'_>) -> Option<bool>,
 }
 
@@ -85,7 +85,7 @@ impl Tools {
     /// Whether a call of this tool is answered: one that the operator left out is not. An unused
     /// tool is, since a client may have seen it before a change, or may call it while skills are
     /// replaced.
-    pub(crate) fn answers(self, tool: &Tool) -> bool {
+    pub(crate) fn answers(self, tool: &ToolDefinition) -> bool {
         self.0.is_none_or(|named| named & bit(tool.name) != 0)
     }
 
@@ -131,8 +131,8 @@ impl ToolSet {
     }
 
     /// The tools in the order that clients see.
-    pub(crate) fn tools(self) -> impl Iterator<Item = &'static Tool> {
-        let offered = move |tool: &&Tool| self.offered & bit(tool.name) != 0;
+    pub(crate) fn tools(self) -> impl Iterator<Item = &'static ToolDefinition> {
+        let offered = move |tool: &&ToolDefinition| self.offered & bit(tool.name) != 0;
         TOOLS.iter().filter(offered)
     }
 
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_tables_names_a_tool_and_no_preset_is_called_like_one() {
+    fn tables_name_existing_tools_and_presets_have_names_of_their_own() {
         let rows = PRESETS.iter().flat_map(|(_, tools)| *tools);
         for tool in rows.chain(UNUSED.iter().map(|unused| &unused.tool)) {
             assert_ne!(bit(tool), 0, "{tool}");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn words_mean_tools_and_presets_in_any_mixture() {
+    fn tools_and_presets_can_be_combined() {
         let nothing_known = ToolContext {
             catalog: None,
             can_change: false,
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_means_nothing_is_answered_with_what_there_is() {
+    fn an_unknown_tool_is_an_error_that_lists_the_known_ones() {
         for (typed, expected) in [
             (
                 "skils_search",

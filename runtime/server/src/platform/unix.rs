@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::io::Interest;
 use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
 
-/// Bytes asked for at once. A pipe holds 64 KiB, requests are far smaller.
+/// Bytes per read. A pipe holds 64 KiB, requests are far smaller.
 const READ: usize = 64 * 1024;
 
 /// Where requests come from.
@@ -152,7 +152,7 @@ impl Output {
         }
     }
 
-    /// Waits until the reader is gone; forever if that cannot be told.
+    /// Waits until the reader is gone; forever if the system cannot report that.
     pub(crate) async fn reader_gone(&self) {
         if let Watched::Polled(end) = &self.end {
             while let Ok(mut ready) = end.ready(Interest::WRITABLE).await {

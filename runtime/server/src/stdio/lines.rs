@@ -21,7 +21,7 @@ pub(crate) struct Lines {
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub(crate) enum InputLine<'a> {
     /// Its bytes, without line end, byte order mark and white space around.
     Whole(&'a [u8]),
     /// Longer than [`LONGEST`]; its id, if there was one.
@@ -51,19 +51,19 @@ impl Lines {
     }
 
     /// The next line that is not blank.
-    pub(crate) fn next(&mut self) -> Option<Line<'_>> {
+    pub(crate) fn next(&mut self) -> Option<InputLine<'_>> {
         loop {
             let begin = self.start;
             let end = self.line_end()?;
             if let Some(mut scan) = self.dropping.take() {
                 scan.feed(&self.buffer[begin..end]);
-                return Some(Line::TooLong(scan.found()));
+                return Some(InputLine::TooLong(scan.found()));
             }
             if end - begin > LONGEST {
-                return Some(Line::TooLong(IdScan::find(&self.buffer[begin..end])));
+                return Some(InputLine::TooLong(IdScan::find(&self.buffer[begin..end])));
             }
             if !trim(&self.buffer[begin..end]).is_empty() {
-                return Some(Line::Whole(trim(&self.buffer[begin..end])));
+                return Some(InputLine::Whole(trim(&self.buffer[begin..end])));
             }
         }
     }
@@ -106,8 +106,8 @@ mod tests {
         let mut take = |lines: &mut Lines| {
             while let Some(line) = lines.next() {
                 found.push(match line {
-                    Line::Whole(line) => Ok(String::from_utf8_lossy(line).into_owned()),
-                    Line::TooLong(id) => Err(id.map(|id| id.as_json().to_owned())),
+                    InputLine::Whole(line) => Ok(String::from_utf8_lossy(line).into_owned()),
+                    InputLine::TooLong(id) => Err(id.map(|id| id.as_json().to_owned())),
                 });
             }
         };
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_longest_length_is_whole() {
+    fn a_line_of_the_maximum_length_is_read() {
         let line = "x".repeat(LONGEST);
         assert_eq!(cut(format!("{line}\n").as_bytes(), 65_536), [Ok(line)]);
     }
@@ -172,7 +172,7 @@ mod tests {
             lines.buffer.capacity()
         );
         lines.buffer().push(b'\n');
-        assert_eq!(lines.next(), Some(Line::TooLong(None)));
+        assert_eq!(lines.next(), Some(InputLine::TooLong(None)));
         assert!(lines.buffer().capacity() <= 2 * KEPT);
     }
 }

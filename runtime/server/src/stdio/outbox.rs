@@ -19,7 +19,7 @@ const KEPT: usize = 256 * 1024;
 const LAST_FLUSH: Duration = Duration::from_secs(5);
 
 /// Errors without an id that may go out at once, and how many more per second (a token bucket). The
-/// sender cannot tell what they answer, so a flood of them helps nobody, and a client that echoes
+/// sender cannot tell what they answer, so a flood of them is useless, and a client that echoes
 /// what it reads would keep a flood going.
 const WITHOUT_ID: f64 = 1024.0;
 const WITHOUT_ID_PER_SECOND: f64 = 100.0;

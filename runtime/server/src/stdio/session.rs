@@ -10,15 +10,15 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::lines::{Line, Lines};
+use super::lines::{InputLine, Lines};
 use super::outbox::Outbox;
 use crate::error::Error;
 use crate::jsonrpc::{self, Invalid, Message, Request};
-use crate::mcp::{Client, Era, Notify, Plan, Server};
+use crate::mcp::{Caller, Era, Notify, Plan, Server};
 use crate::platform::{self, Input, Output};
 
 /// Requests that may be in flight at one time. A client that sends more waits in its own pipe:
-/// with a task for each request, 15,466 calls that nobody read took 1.3 GB.
+/// with a task for each request, 15,466 calls with unread replies took 1.3 GB.
 pub(super) const IN_FLIGHT: usize = 32;
 
 /// Messages that are handled before other tasks have a turn: a client that floods us must not keep
@@ -108,8 +108,8 @@ impl Session {
                 tokio::task::yield_now().await;
             }
             let message = match self.lines.next() {
-                Some(Line::Whole(line)) => jsonrpc::read(line),
-                Some(Line::TooLong(id)) => Err(Invalid::too_long(id)),
+                Some(InputLine::Whole(line)) => jsonrpc::read(line),
+                Some(InputLine::TooLong(id)) => Err(Invalid::too_long(id)),
                 None if self.ended => return,
                 None => {
                     self.read_on().await;
@@ -173,7 +173,7 @@ impl Dispatcher {
             }
         };
         let answered = self.outbox.respond(&request.id, |out| {
-            self.server.answer_now(plan, &request, out)
+            self.server.answer_now(&plan, &request, out)
         });
         if !matches!(answered, Some(Err(_))) {
             self.era = plan.session_after(self.era);
@@ -184,11 +184,11 @@ impl Dispatcher {
     }
 
     fn spawn(&self, plan: Plan, request: Request<'static>) {
-        let client = Client {
+        let caller = Caller {
             cancelled: CancellationToken::new(),
             notify: notify(&self.outbox),
         };
-        let token = client.cancelled.clone();
+        let token = caller.cancelled.clone();
         let running = self
             .outbox
             .expect(request.id.clone(), token, plan.stays_open());
@@ -196,7 +196,7 @@ impl Dispatcher {
         tokio::spawn(async move {
             let mut response = Vec::new();
             let start = jsonrpc::begin_response(&request.id, &mut response);
-            let answered = server.answer(plan, &request, &client, &mut response).await;
+            let answered = server.answer(&plan, &request, &caller, &mut response).await;
             jsonrpc::end_response(&request.id, start, &mut response, &answered);
             running.reply(&request.id, &response);
         });

@@ -11,18 +11,11 @@ use serde_json::{Value, json};
 
 use super::session::IN_FLIGHT;
 use crate::Options;
-use crate::testing::{Client, Fake, PATIENCE, spec_folders, start};
-
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"t","version":"0"}}"#;
+use crate::testing::{Fake, META, connected, end, spec_folders, start, unopened};
+use skillbundle_testkit::{PATIENCE, error_code as code};
 
 fn folders() -> Fake {
     Fake::new(spec_folders())
-}
-
-fn code(reply: &Value) -> i64 {
-    reply["error"]["code"]
-        .as_i64()
-        .unwrap_or_else(|| panic!("no error: {reply}"))
 }
 
 /// Lines that get an error, with the id in the answer.
@@ -36,10 +29,10 @@ const HOSTILE: &[(&[u8], Value, i64)] = &[
 
 #[test]
 fn broken_lines_are_answered_and_the_session_goes_on() {
-    let mut client = Client::connected(folders());
+    let mut client = connected(folders());
     for round in 0..3 {
         for (line, id, expected) in HOSTILE {
-            client.send(line);
+            client.send_line(line);
             let reply = client.reply();
             assert_eq!(
                 (&reply["id"], code(&reply), &reply["jsonrpc"]),
@@ -58,21 +51,21 @@ fn broken_lines_are_answered_and_the_session_goes_on() {
             (r#"{"jsonrpc":"2.0","id":83,"method":"tools/list","params":{"cursor":"x"}}"#.to_owned(), json!(83), -32602),
             (format!(r#"{{"params":{{"a":{}1{}}},"jsonrpc":"2.0","id":84,"method":"tools/call"}}"#, "[".repeat(100_000), "]".repeat(100_000)), json!(84), -32700),
         ] {
-            client.send(&line);
+            client.send_line(&line);
             let reply = client.reply();
             assert_eq!((&reply["id"], code(&reply)), (&id, expected), "round {round}: {reply}");
         }
         assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     }
-    let (ended, rest) = client.end();
+    let (ended, rest) = end(client);
     assert!(ended.is_ok() && rest.is_empty(), "{ended:?} {rest:?}");
 }
 
 #[test]
 fn an_unknown_method_has_no_wrong_parameters() {
-    let mut client = Client::connected(folders());
+    let mut client = connected(folders());
     for params in ["[]", "7", "null", r#""x""#, r#"{"_meta":7}"#] {
-        client.send(format!(
+        client.send_line(format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"made/up","params":{params}}}"#
         ));
         assert_eq!(code(&client.reply()), -32601, "{params}");
@@ -82,7 +75,7 @@ fn an_unknown_method_has_no_wrong_parameters() {
 /// Parameters that a known method cannot read, and the code in the answer.
 #[test]
 fn wrong_parameters_of_a_known_method_have_their_code() {
-    let mut client = Client::connected(folders());
+    let mut client = connected(folders());
     let deep = format!(
         r#"{{"name":"skill","arguments":{{"a":{}1{}}}}}"#,
         "[".repeat(100_000),
@@ -102,7 +95,7 @@ fn wrong_parameters_of_a_known_method_have_their_code() {
         ("made/up", r#"{"_meta":{"\ud800":1}}"#, -32700),
         ("initialize", r#"{"protocolVersion":"2025-11-25"}"#, -32602),
     ] {
-        client.send(format!(
+        client.send_line(format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#
         ));
         let reply = client.reply();
@@ -116,16 +109,16 @@ fn wrong_parameters_of_a_known_method_have_their_code() {
 
 #[test]
 fn an_over_long_line_is_answered_with_its_id() {
-    let mut client = Client::connected(folders());
+    let mut client = connected(folders());
     let long = format!(
         r#"{{"method":"tools/call","params":{{"name":"{}"}},"jsonrpc":"2.0","id":5}}"#,
         "x".repeat(5 << 20)
     );
-    client.send(long);
+    client.send_line(long);
     let reply = client.reply();
     assert_eq!((&reply["id"], code(&reply)), (&json!(5), -32600));
     let large = json!({ "jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": { "name": "skill", "arguments": { "name": "x".repeat(3 << 20) } } });
-    client.send(large.to_string());
+    client.send_line(large.to_string());
     let reply = client.reply();
     assert_eq!(
         (&reply["id"], &reply["result"]["isError"]),
@@ -140,7 +133,7 @@ fn an_over_long_line_is_answered_with_its_id() {
 
 #[test]
 fn what_comes_before_initialize_does_not_end_the_session() {
-    let mut client = Client::start(folders(), Options::default());
+    let mut client = unopened(folders(), Options::default());
     for line in [
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
@@ -149,9 +142,9 @@ fn what_comes_before_initialize_does_not_end_the_session() {
         r#"{"jsonrpc":"2.0","id":3,"error":{"code":-1,"message":"x"}}"#,
         "",
     ] {
-        client.send(line);
+        client.send_line(line);
     }
-    client.send("nonsense");
+    client.send_line("nonsense");
     assert_eq!(code(&client.reply()), -32700);
     assert_eq!(client.request("ping", json!({}))["result"], json!({}));
     assert_eq!(
@@ -159,14 +152,14 @@ fn what_comes_before_initialize_does_not_end_the_session() {
         -32602,
         "no era is chosen yet"
     );
-    assert!(client.initialize("2025-06-18")["result"]["serverInfo"].is_object());
-    assert!(client.call("skill", json!({ "name": "git" }))["content"].is_array());
+    assert!(client.initialize("2025-06-18")["serverInfo"].is_object());
+    assert!(client.tool("skill", &json!({ "name": "git" }))["content"].is_array());
 }
 
 #[test]
 fn a_probe_may_be_cancelled_and_followed_by_initialize() {
-    let mut client = Client::start(folders(), Options::default());
-    client.send(format!(
+    let mut client = unopened(folders(), Options::default());
+    client.send_line(format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{META}}}}}"#
     ));
     let probe = client.reply();
@@ -177,11 +170,11 @@ fn a_probe_may_be_cancelled_and_followed_by_initialize() {
             .contains(&json!("2026-07-28")),
         "{probe}"
     );
-    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0,"reason":"legacy"}}"#);
+    client.send_line(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0,"reason":"legacy"}}"#);
     let reply = client.initialize("2025-11-25");
-    assert_eq!(reply["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(reply["protocolVersion"], "2025-11-25");
     assert!(
-        reply["result"].get("resultType").is_none() && reply["result"].get("ttlMs").is_none(),
+        reply.get("resultType").is_none() && reply.get("ttlMs").is_none(),
         "{reply}"
     );
     let tools = client.request("tools/list", json!({}));
@@ -202,9 +195,8 @@ fn versions_are_echoed_or_answered_with_the_newest_that_has_a_handshake() {
         ("2026-07-28", "2025-11-25"),
         ("1999-01-01", "2025-11-25"),
     ] {
-        let mut client = Client::start(folders(), Options::default());
-        let reply = client.initialize(asked);
-        let result = &reply["result"];
+        let mut client = unopened(folders(), Options::default());
+        let result = client.initialize(asked);
         assert_eq!(result["protocolVersion"], expected, "{asked}");
         assert_eq!(result["serverInfo"]["name"], "skillbundle");
         assert_eq!(
@@ -224,8 +216,8 @@ fn versions_are_echoed_or_answered_with_the_newest_that_has_a_handshake() {
 
 #[test]
 fn the_modern_era_needs_no_handshake() {
-    let mut client = Client::start(folders(), Options::default());
-    client.send(format!(r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"git"}},{META}}}}}"#));
+    let mut client = unopened(folders(), Options::default());
+    client.send_line(format!(r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"git"}},{META}}}}}"#));
     let reply = client.reply();
     let result = &reply["result"];
     assert_eq!(result["resultType"], "complete", "{reply}");
@@ -233,7 +225,7 @@ fn the_modern_era_needs_no_handshake() {
         result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
         "skillbundle"
     );
-    client.send(format!(
+    client.send_line(format!(
         r#"{{"jsonrpc":"2.0","id":"b","method":"tools/list","params":{{{META}}}}}"#
     ));
     let reply = client.reply();
@@ -242,13 +234,13 @@ fn the_modern_era_needs_no_handshake() {
         (&json!(0), &json!("private")),
         "a file may change at any time"
     );
-    client.send(r#"{"jsonrpc":"2.0","id":"c","method":"tools/list"}"#);
+    client.send_line(r#"{"jsonrpc":"2.0","id":"c","method":"tools/list"}"#);
     assert_eq!(
         code(&client.reply()),
         -32602,
         "each request must name its version"
     );
-    client.send(format!(
+    client.send_line(format!(
         r#"{{"jsonrpc":"2.0","id":"d","method":"tools/list","params":{{{}}}}}"#,
         META.replace("2026-07-28", "2031-01-01")
     ));
@@ -258,12 +250,12 @@ fn the_modern_era_needs_no_handshake() {
 }
 
 #[test]
-fn hasty_clients_are_served() {
-    let mut client = Client::start(folders(), Options::default());
+fn clients_that_do_not_wait_for_replies_are_served() {
+    let mut client = unopened(folders(), Options::default());
     // Calls right behind initialize, CRLF, a byte order mark, odd ids.
-    client.send("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}\r");
-    client.send(r#"{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}"#);
-    client.send(r#"{"jsonrpc":"2.0","id":-1,"method":"ping"}"#);
+    client.send_line("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}\r");
+    client.send_line(r#"{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}"#);
+    client.send_line(r#"{"jsonrpc":"2.0","id":-1,"method":"ping"}"#);
     let ids: BTreeSet<String> = (0..3).map(|_| client.reply()["id"].to_string()).collect();
     assert_eq!(
         ids,
@@ -271,7 +263,7 @@ fn hasty_clients_are_served() {
     );
     let again = client.initialize("2025-06-18");
     assert_eq!(
-        again["result"]["protocolVersion"], "2025-06-18",
+        again["protocolVersion"], "2025-06-18",
         "a second handshake is answered"
     );
 }
@@ -280,9 +272,9 @@ fn hasty_clients_are_served() {
 fn an_id_in_use_is_refused_and_the_first_request_still_answered() {
     let source = Fake::slow(spec_folders());
     source.close_gate();
-    let mut client = Client::connected(source.clone());
-    client.send(r#"{"jsonrpc":"2.0","id":"same","method":"tools/call","params":{"name":"skill","arguments":{"name":"git"}}}"#);
-    client.send(r#"{"jsonrpc":"2.0","id":"same","method":"ping"}"#);
+    let mut client = connected(source.clone());
+    client.send_line(r#"{"jsonrpc":"2.0","id":"same","method":"tools/call","params":{"name":"skill","arguments":{"name":"git"}}}"#);
+    client.send_line(r#"{"jsonrpc":"2.0","id":"same","method":"ping"}"#);
     assert_eq!(code(&client.reply()), -32600);
     source.open_gate();
     assert!(client.reply()["result"]["content"].is_array());
@@ -292,9 +284,9 @@ fn an_id_in_use_is_refused_and_the_first_request_still_answered() {
 fn a_cancelled_request_gets_no_reply() {
     let source = Fake::slow(spec_folders());
     source.close_gate();
-    let mut client = Client::connected(source.clone());
-    client.send(r#"{"jsonrpc":"2.0","id":"gone","method":"tools/call","params":{"name":"skill","arguments":{"name":"git"}}}"#);
-    client.send(
+    let mut client = connected(source.clone());
+    client.send_line(r#"{"jsonrpc":"2.0","id":"gone","method":"tools/call","params":{"name":"skill","arguments":{"name":"git"}}}"#);
+    client.send_line(
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"gone"}}"#,
     );
     assert_eq!(
@@ -303,7 +295,7 @@ fn a_cancelled_request_gets_no_reply() {
         "the load does not hold up others"
     );
     source.open_gate();
-    let (ended, rest) = client.end();
+    let (ended, rest) = end(client);
     assert!(ended.is_ok() && rest.is_empty(), "{rest:?}");
 }
 
@@ -347,9 +339,9 @@ fn cancelled_requests_count_until_their_handlers_have_ended() {
 fn requests_in_flight_at_the_end_of_input_are_answered() {
     let source = Fake::slow(spec_folders());
     source.close_gate();
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     for id in 1..IN_FLIGHT {
-        client.send(format!(r#"{{"jsonrpc":"2.0","id":"q{id}","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"git"}}}}}}"#));
+        client.send_line(format!(r#"{{"jsonrpc":"2.0","id":"q{id}","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"git"}}}}}}"#));
     }
     thread::spawn(move || {
         while source.loads() == 0 {
@@ -357,7 +349,7 @@ fn requests_in_flight_at_the_end_of_input_are_answered() {
         }
         source.open_gate();
     });
-    let (ended, rest) = client.end();
+    let (ended, rest) = end(client);
     assert!(ended.is_ok(), "{ended:?}");
     assert_eq!(rest.len(), IN_FLIGHT - 1, "{rest:?}");
 }
@@ -377,7 +369,7 @@ fn a_last_line_without_an_end_counts() {
 }
 
 #[test]
-fn the_end_of_input_is_a_good_end_at_any_time() {
+fn the_end_of_input_is_never_an_error() {
     for lines in [
         "",
         "\n",
@@ -412,8 +404,8 @@ fn a_reader_that_leaves_ends_the_session() {
                 .is_ok()
         );
     }
-    let client = Client::connected(folders());
-    assert!(client.end().0.is_ok());
+    let client = connected(folders());
+    assert!(end(client).0.is_ok());
 }
 
 #[test]
@@ -452,14 +444,14 @@ fn nothing_is_read_while_replies_do_not_leave() {
 }
 
 #[test]
-fn only_so_many_requests_are_under_way() {
+fn requests_in_flight_are_limited() {
     let source = Fake::slow(spec_folders());
     source.close_gate();
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     for id in 0..IN_FLIGHT {
-        client.send(format!(r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"skill","arguments":{{"name":"git"}}}}}}"#, 1000 + id));
+        client.send_line(format!(r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"skill","arguments":{{"name":"git"}}}}}}"#, 1000 + id));
     }
-    client.send(r#"{"jsonrpc":"2.0","id":"late","method":"ping"}"#);
+    client.send_line(r#"{"jsonrpc":"2.0","id":"late","method":"ping"}"#);
     while source.loads() == 0 {
         thread::yield_now();
     }
@@ -476,7 +468,7 @@ fn only_so_many_requests_are_under_way() {
 
 #[test]
 fn a_fault_in_a_tool_is_answered_and_the_next_call_works() {
-    let mut client = Client::connected(folders());
+    let mut client = connected(folders());
     let reply = client.request("tools/call", json!({ "name": "panics", "arguments": {} }));
     assert_eq!(code(&reply), -32603);
     assert!(
@@ -486,5 +478,5 @@ fn a_fault_in_a_tool_is_answered_and_the_next_call_works() {
             .contains("a fault in a tool"),
         "its text is not for the client"
     );
-    assert!(client.call("skill", json!({ "name": "git" }))["content"].is_array());
+    assert!(client.tool("skill", &json!({ "name": "git" }))["content"].is_array());
 }

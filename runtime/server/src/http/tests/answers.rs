@@ -6,7 +6,7 @@ use skillbundle_format::write;
 
 use super::kit::{Running, call, legacy, skills};
 use crate::Embedded;
-use crate::testing::{Client as Piped, Fake, folder, set};
+use crate::testing::{Fake, connected, folder, set};
 
 #[test]
 fn a_client_of_2026_07_28_needs_no_handshake() {
@@ -62,8 +62,8 @@ fn a_connection_is_used_again() {
     }
     client.send("POST /mcp", &[], &message);
     client.send("GET /healthz", &[], "");
-    assert!(client.reply().unwrap().body.contains("# Git"));
-    assert!(client.reply().unwrap().body.contains("ok"));
+    assert!(client.response().unwrap().body.contains("# Git"));
+    assert!(client.response().unwrap().body.contains("ok"));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn broken_messages_are_answered_as_over_stdin() {
 #[test]
 fn wrong_parameters_get_the_same_error_over_stdin() {
     let server = Running::start(skills());
-    let mut piped = Piped::connected(skills());
+    let mut piped = connected(skills());
     for params in [
         json!({ "name": 7 }),
         json!({}),

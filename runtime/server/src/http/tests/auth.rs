@@ -1,10 +1,12 @@
 //! Who may use the server: by host name, by web origin, by token.
 
 use super::super::{Limits, Settings, Token, bind};
-use super::kit::{Client, Reply, Running, TOKEN, call, settings, skills, with_token};
+use super::kit::{Running, TOKEN, call, settings, skills, with_token};
+use skillbundle_testkit::HttpResponse;
+
 use crate::{Error, Options};
 
-fn ask(server: &Running, headers: &[&str]) -> Reply {
+fn ask(server: &Running, headers: &[&str]) -> HttpResponse {
     server.ask("POST /mcp", headers, &call("skill").to_string())
 }
 
@@ -80,10 +82,10 @@ fn a_token_is_required_except_for_health_checks() {
     );
     assert_eq!(server.ask("GET /nothing", &[], "").status, 401);
     for probe in ["GET /healthz", "HEAD /healthz", "GET /readyz"] {
-        let mut client: Client = server.connect();
+        let mut client = server.connect();
         client.send(probe, &["Host: 10.0.0.7:8080"], "");
         if !probe.starts_with("HEAD") {
-            assert_eq!(client.reply().unwrap().status, 200, "{probe}");
+            assert_eq!(client.response().unwrap().status, 200, "{probe}");
         }
     }
 }

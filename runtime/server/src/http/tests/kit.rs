@@ -1,16 +1,16 @@
-//! A server on a thread, and a client that writes requests as bytes.
+//! A server on a thread, and the requests that the tests send it.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use serde_json::{Value, json};
+use skillbundle_testkit::{HttpClient, HttpResponse, PATIENCE, request, with_meta};
 use tokio::sync::oneshot;
 
 use super::super::{Bound, Limits, Settings, Token, bind_within};
 use crate::source::Source;
-use crate::testing::{Fake, PATIENCE, folder, set};
+use crate::testing::{Fake, folder, set};
 use crate::{Error, Options};
 
 pub(super) const TOKEN: &str = "a-token-of-good-length";
@@ -21,17 +21,6 @@ pub(super) struct Running {
     stop: Option<oneshot::Sender<()>>,
     ended: Receiver<Result<(), Error>>,
 }
-
-/// A response.
-#[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) status: u16,
-    head: String,
-    pub(super) body: String,
-}
-
-/// One connection.
-pub(super) struct Client(pub(super) TcpStream);
 
 pub(super) fn skills() -> Fake {
     Fake::new(set(vec![folder("git", "Git workflow", "\n# Git\n")]))
@@ -85,25 +74,27 @@ impl Running {
         }
     }
 
-    pub(super) fn connect(&self) -> Client {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        Client(stream)
+    pub(super) fn connect(&self) -> HttpClient {
+        HttpClient::connect(self.address)
     }
 
     /// One request on a connection of its own.
-    pub(super) fn ask(&self, line: &str, headers: &[&str], body: &str) -> Reply {
+    pub(super) fn ask(&self, line: &str, headers: &[&str], body: &str) -> HttpResponse {
         self.connect().ask(line, headers, body)
     }
 
     /// A message as a client of the older revisions posts it.
-    pub(super) fn post(&self, message: &Value) -> Reply {
+    pub(super) fn post(&self, message: &Value) -> HttpResponse {
         self.ask("POST /mcp", &[], &message.to_string())
     }
 
     /// A request as a client of 2026-07-28 posts it.
-    pub(super) fn post_modern(&self, method: &str, name: Option<&str>, params: Value) -> Reply {
+    pub(super) fn post_modern(
+        &self,
+        method: &str,
+        name: Option<&str>,
+        params: Value,
+    ) -> HttpResponse {
         let message = modern(method, params);
         let mut headers = vec![
             "MCP-Protocol-Version: 2026-07-28".to_owned(),
@@ -125,144 +116,12 @@ impl Running {
     }
 }
 
-impl Client {
-    /// Sends a request with what every host sends, unless `headers` has it.
-    pub(super) fn ask(&mut self, line: &str, headers: &[&str], body: &str) -> Reply {
-        self.send(line, headers, body);
-        self.reply().expect("a reply")
-    }
-
-    pub(super) fn send(&mut self, line: &str, headers: &[&str], body: &str) {
-        let host = format!("Host: {}", self.0.peer_addr().unwrap());
-        let length = format!("Content-Length: {}", body.len());
-        let usual = [
-            host.as_str(),
-            "Content-Type: application/json",
-            "Accept: application/json, text/event-stream",
-            length.as_str(),
-        ];
-        let mut head = format!("{line} HTTP/1.1\r\n");
-        let name = |header: &str| header.split(':').next().unwrap().to_ascii_lowercase();
-        let usual = usual
-            .iter()
-            .filter(|usual| !headers.iter().any(|header| name(header) == name(usual)));
-        for header in usual.chain(headers) {
-            // A name without a value leaves the usual header out.
-            if !header.ends_with(':') {
-                head.push_str(header);
-                head.push_str("\r\n");
-            }
-        }
-        head.push_str("\r\n");
-        self.write(head.as_bytes());
-        self.write(body.as_bytes());
-    }
-
-    /// Writes bytes; the server may have closed the connection.
-    pub(super) fn write(&mut self, bytes: &[u8]) {
-        let _ = self.0.write_all(bytes);
-    }
-
-    /// The next response. `None` if the server has closed the connection.
-    pub(super) fn reply(&mut self) -> Option<Reply> {
-        let mut head = Vec::new();
-        let mut byte = [0];
-        while !head.ends_with(b"\r\n\r\n") {
-            match self.0.read(&mut byte) {
-                Ok(1) => head.push(byte[0]),
-                _ if head.is_empty() => return None,
-                other => panic!("{other:?} after {}", String::from_utf8_lossy(&head)),
-            }
-        }
-        let head = String::from_utf8(head).unwrap();
-        let mut reply = Reply {
-            status: head[9..12].parse().unwrap(),
-            head,
-            body: String::new(),
-        };
-        let length = reply.header("content-length");
-        let body = match length.map(|text| text.parse().unwrap()) {
-            Some(length) => self.read(length),
-            None if reply.header("transfer-encoding") == Some("chunked") => self.chunks(),
-            None => Vec::new(),
-        };
-        reply.body = String::from_utf8(body).unwrap();
-        Some(reply)
-    }
-
-    /// The next chunk of a stream; empty after the last one.
-    pub(super) fn chunk(&mut self) -> Vec<u8> {
-        let mut size = Vec::new();
-        while !size.ends_with(b"\r\n") {
-            size.extend(self.read(1));
-        }
-        let size = std::str::from_utf8(&size).unwrap().trim();
-        let chunk = self.read(usize::from_str_radix(size, 16).unwrap());
-        self.read(2);
-        chunk
-    }
-
-    fn chunks(&mut self) -> Vec<u8> {
-        let mut body = Vec::new();
-        loop {
-            let chunk = self.chunk();
-            if chunk.is_empty() {
-                return body;
-            }
-            body.extend(chunk);
-        }
-    }
-
-    fn read(&mut self, bytes: usize) -> Vec<u8> {
-        let mut read = vec![0; bytes];
-        self.0.read_exact(&mut read).unwrap();
-        read
-    }
-
-    /// Waits until the server closes the connection, which it may do with a reset.
-    pub(super) fn is_closed(&mut self) -> bool {
-        match self.0.read(&mut [0]) {
-            Ok(read) => read == 0,
-            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
-        }
-    }
+pub(super) fn modern(method: &str, params: Value) -> Value {
+    legacy(method, with_meta(params))
 }
 
-impl Reply {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| {
-            let (found, value) = line.split_once(':')?;
-            found.eq_ignore_ascii_case(name).then_some(value.trim())
-        })
-    }
-
-    pub(super) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    /// The JSON-RPC code of an error.
-    pub(super) fn code(&self) -> i64 {
-        self.json()["error"]["code"]
-            .as_i64()
-            .unwrap_or_else(|| panic!("no error: {self:?}"))
-    }
-}
-
-pub(super) fn modern(method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "0" }
-    });
-    legacy(method, params)
-}
-
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "so that json! can stand in the call"
-)]
 pub(super) fn legacy(method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+    request(1, method, params)
 }
 
 pub(super) fn call(tool: &str) -> Value {

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use skillbundle_testkit::HttpClient;
 
 use super::super::Limits;
 use super::kit::{Running, call, legacy, settings, skills};
@@ -53,7 +54,7 @@ fn a_body_may_be_four_mebibytes_long() {
     for _ in 0..=LONGEST / 0x10000 {
         client.write(&chunk);
     }
-    assert_eq!(client.reply().expect("a reply").status, 413);
+    assert_eq!(client.response().expect("a reply").status, 413);
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn a_body_that_trickles_in_is_cut_off() {
     });
     let mut client = server.connect();
     client.send("POST /mcp", &["Content-Length: 100"], "{");
-    let reply = client.reply().expect("a reply");
+    let reply = client.response().expect("a reply");
     assert_eq!((reply.status, reply.code()), (408, -32600), "{reply:?}");
     assert!(client.is_closed());
 }
@@ -130,7 +131,7 @@ fn a_response_that_is_not_read_is_dropped_and_its_turn_is_free() {
     };
     let server = Running::start_with(source, settings(), limits);
     let mut client = server.connect();
-    client.send("POST /mcp", &[], &call("skill").to_string());
+    client.send("POST /mcp", &[], call("skill").to_string());
     let next = server.post(&legacy("ping", json!({})));
     assert_eq!(next.status, 200, "it waited for its turn: {next:?}");
     let mut taken = Vec::new();
@@ -150,19 +151,19 @@ fn requests_wait_for_their_turn_but_not_forever() {
     };
     let server = Running::start_with(source.clone(), settings(), limits);
     let mut first = server.connect();
-    first.send("POST /mcp", &[], &call("skill").to_string());
+    first.send("POST /mcp", &[], call("skill").to_string());
     thread::sleep(SOON / 3);
     let mut second = server.connect();
-    second.send("POST /mcp", &[], &call("skill").to_string());
+    second.send("POST /mcp", &[], call("skill").to_string());
     assert_eq!(
         server.ask("GET /healthz", &[], "").status,
         200,
         "probes need no turn"
     );
 
-    let reply = first.reply().expect("a reply");
+    let reply = first.response().expect("a reply");
     assert_eq!((reply.status, reply.code()), (504, -32603), "{reply:?}");
-    let reply = second.reply().expect("a reply");
+    let reply = second.response().expect("a reply");
     assert!(matches!(reply.status, 503 | 504), "{reply:?}");
     source.open_gate();
     assert!(server.post(&call("skill")).body.contains("# Git"));
@@ -197,7 +198,7 @@ fn idle_connections_make_room_for_new_ones() {
         assert_eq!(client.ask("GET /healthz", &[], "").status, 200);
     }
     assert_eq!(server.post(&call("skill")).status, 200);
-    assert!(idle.iter_mut().any(super::kit::Client::is_closed));
+    assert!(idle.iter_mut().any(HttpClient::is_closed));
 }
 
 /// Long enough that a test which waits for it fails.
@@ -238,7 +239,7 @@ fn a_request_under_way_keeps_its_connection() {
     };
     let server = Running::start_with(source.clone(), settings(), limits);
     let mut busy = server.connect();
-    busy.send("POST /mcp", &[], &call("skill").to_string());
+    busy.send("POST /mcp", &[], call("skill").to_string());
     let _slow: Vec<_> = (0..12)
         .map(|_| {
             let mut client = server.connect();
@@ -248,5 +249,5 @@ fn a_request_under_way_keeps_its_connection() {
         .collect();
     assert_eq!(server.ask("GET /healthz", &[], "").status, 200);
     source.open_gate();
-    assert!(busy.reply().expect("a reply").body.contains("# Git"));
+    assert!(busy.response().expect("a reply").body.contains("# Git"));
 }

@@ -17,7 +17,7 @@ fn a_request_under_way_is_answered_before_the_end() {
     let mut idle = server.connect();
     assert_eq!(idle.ask("GET /healthz", &[], "").status, 200);
     let mut busy = server.connect();
-    busy.send("POST /mcp", &[], &call("skill").to_string());
+    busy.send("POST /mcp", &[], call("skill").to_string());
     // Its request must have been read, or it would count as idle.
     std::thread::sleep(Duration::from_millis(200));
     server.stop();
@@ -27,7 +27,7 @@ fn a_request_under_way_is_answered_before_the_end() {
         "no new connections"
     );
     source.open_gate();
-    let reply = busy.reply().expect("a reply");
+    let reply = busy.response().expect("a reply");
     assert!(reply.body.contains("# Git"), "{reply:?}");
     assert_eq!(reply.header("connection"), Some("close"));
     server.ended().unwrap();
@@ -43,7 +43,7 @@ fn a_request_that_takes_too_long_does_not_delay_the_end() {
     };
     let mut server = Running::start_with(source.clone(), settings(), limits);
     let mut busy = server.connect();
-    busy.send("POST /mcp", &[], &call("skill").to_string());
+    busy.send("POST /mcp", &[], call("skill").to_string());
     std::thread::sleep(Duration::from_millis(200));
     server.stop();
     server.ended().unwrap();

@@ -77,11 +77,15 @@ fn schema(tool: &str) -> Option<Value> {
 }
 
 fn start() -> Running {
+    start_within(Limits::default())
+}
+
+fn start_within(limits: Limits) -> Running {
     let options = Options {
         extra: Some(&EXTRA),
         ..Options::default()
     };
-    Running::of(bind_within(skills(), options, settings(), Limits::default()).unwrap())
+    Running::of(bind_within(skills(), options, settings(), limits).unwrap())
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn a_client_that_disconnects_ends_its_request() {
         client.send(
             "POST /mcp",
             &[],
-            &legacy("test/patient", json!({ "loud": loud })).to_string(),
+            legacy("test/patient", json!({ "loud": loud })).to_string(),
         );
         while WAITING.load(Ordering::SeqCst) == 0 {
             thread::sleep(MOMENT);
@@ -142,6 +146,26 @@ fn a_client_that_disconnects_ends_its_request() {
             thread::sleep(MOMENT);
         }
     }
+}
+
+#[test]
+fn a_stream_that_takes_too_long_ends_and_its_turn_is_free() {
+    let server = start_within(Limits {
+        requests: 1,
+        stream: MOMENT,
+        ..Limits::default()
+    });
+    let mut client = server.connect();
+    let long = legacy("test/progress", json!({})).to_string();
+    let reply = client.ask("POST /mcp", &[], &long);
+    let last = reply.body.trim_end().rsplit("data: ").next();
+    let last: Value = serde_json::from_str(last.expect("an event")).unwrap();
+    assert_eq!(
+        (&last["id"], &last["error"]["code"]),
+        (&json!(1), &json!(-32603))
+    );
+    let next = client.ask("POST /mcp", &[], &legacy("ping", json!({})).to_string());
+    assert_eq!(next.status, 200, "{next:?}");
 }
 
 #[test]

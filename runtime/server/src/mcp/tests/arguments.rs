@@ -6,48 +6,48 @@ use super::*;
 fn wrong_arguments_are_refused_with_what_was_expected_and_found() {
     let mut client = client(spec_folders());
     for (tool, arguments, argument, expected, found) in [
-        ("skill", json!({}), "name", "a text", "nothing"),
-        ("skill", json!({ "name": null }), "name", "a text", "null"),
+        ("skill", json!({}), "name", "a string", "nothing"),
+        ("skill", json!({ "name": null }), "name", "a string", "null"),
         (
             "skill",
             json!({ "name": "" }),
             "name",
-            "a text that is not empty",
-            "an empty one",
+            "a non-empty string",
+            "an empty string",
         ),
         (
             "skill",
             json!({ "name": " \t\n" }),
             "name",
-            "a text that is not empty",
-            "an empty one",
+            "a non-empty string",
+            "an empty string",
         ),
         (
             "skill",
             json!({ "name": ["git"] }),
             "name",
-            "a text",
-            "a list",
+            "a string",
+            "an array",
         ),
         (
             "get_skill",
             json!({ "context": 7 }),
             "context",
-            "a text",
+            "a string",
             "a number",
         ),
         (
             "list_skills",
             json!({ "path": true }),
             "path",
-            "a text",
+            "a string",
             "true or false",
         ),
         (
             "get_asset",
             json!({ "skill_path": "git" }),
             "file",
-            "a text",
+            "a string",
             "nothing",
         ),
         (
@@ -55,14 +55,14 @@ fn wrong_arguments_are_refused_with_what_was_expected_and_found() {
             json!({ "includeBody": "yes" }),
             "includeBody",
             "true or false",
-            "a text",
+            "a string",
         ),
         (
             "skills_search",
             json!({ "query": "" }),
             "query",
-            "a text that is not empty",
-            "an empty one",
+            "a non-empty string",
+            "an empty string",
         ),
         (
             "skills_search",
@@ -104,7 +104,7 @@ fn wrong_arguments_are_refused_with_what_was_expected_and_found() {
             json!({ "query": "x", "limit": "5" }),
             "limit",
             "a whole number from 1 to 25",
-            "a text",
+            "a string",
         ),
         (
             "skills_search",
@@ -117,11 +117,11 @@ fn wrong_arguments_are_refused_with_what_was_expected_and_found() {
             "skills_search",
             json!({ "query": "x", "tag": ["web"] }),
             "tag",
-            "a text",
-            "a list",
+            "a string",
+            "an array",
         ),
     ] {
-        let result = client.call(tool, arguments.clone());
+        let result = client.tool(tool, &arguments);
         let structured = data(&result);
         assert_eq!(result["isError"], true, "{tool} {arguments}");
         assert_eq!(
@@ -140,10 +140,7 @@ fn wrong_arguments_are_refused_with_what_was_expected_and_found() {
         ("skills_list", json!({ "query": null })),
     ] {
         assert!(
-            client
-                .call(tool, arguments.clone())
-                .get("isError")
-                .is_none(),
+            client.tool(tool, &arguments).get("isError").is_none(),
             "{tool} {arguments}"
         );
     }

@@ -3,12 +3,12 @@
 use super::*;
 
 #[test]
-fn get_asset_serves_text_binaries_and_what_is_inherited() {
+fn get_asset_serves_text_binaries_and_inherited_files() {
     let mut client = client(spec_tree());
     let mut asset = |file: &str| {
-        data(&client.call(
+        data(&client.tool(
             "get_asset",
-            json!({ "skill_path": "ui/react/auth", "file": file }),
+            &json!({ "skill_path": "ui/react/auth", "file": file }),
         ))
     };
     assert_eq!(
@@ -79,7 +79,7 @@ fn get_asset_says_why_it_refuses() {
         ),
         ("no-inherit", "global.css", "asset_not_found", "no-inherit"),
     ] {
-        let result = client.call("get_asset", json!({ "skill_path": path, "file": name }));
+        let result = client.tool("get_asset", &json!({ "skill_path": path, "file": name }));
         let answer = data(&result);
         assert_eq!(
             (&result["isError"], &answer["code"]),
@@ -88,9 +88,9 @@ fn get_asset_says_why_it_refuses() {
         );
         assert!(answer["error"].as_str().unwrap().contains(word), "{answer}");
     }
-    let large = data(&client.call(
+    let large = data(&client.tool(
         "get_asset",
-        json!({ "skill_path": "ui/react/auth", "file": "assets/auth-flow.svg" }),
+        &json!({ "skill_path": "ui/react/auth", "file": "assets/auth-flow.svg" }),
     ));
     assert_eq!(
         (&large["size_bytes"], &large["max_size_bytes"]),

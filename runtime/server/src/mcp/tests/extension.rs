@@ -109,7 +109,7 @@ fn directories_lead_to_every_file_and_no_further() {
 /// Method, parameters, and a word of the message: what is not there is -32602
 /// and says which URI.
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_things_are_named_in_the_error() {
     let mut client = client(skills());
     for (method, uri, word) in [
         ("resources/read", "skill://team/pdf/none", "skills/list"),
@@ -149,7 +149,7 @@ fn lists_come_in_pages_and_a_cursor_ends_with_its_generation() {
             .collect())
     };
     let source = Fake::new(many("tea"));
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     let first = client.request("skills/list", json!({}));
     assert_eq!(
         first["result"]["skills"].as_array().map(Vec::len),
@@ -260,8 +260,8 @@ fn resources_are_listed_by_their_skills_and_completed_by_path_and_name() {
 }
 
 #[test]
-fn newer_clients_are_told_how_long_an_answer_holds() {
-    let mut client = Client::start(Fake::new(skills()), Options::default());
+fn newer_clients_get_the_lifetime_of_results() {
+    let mut client = unopened(Fake::new(skills()), Options::default());
     let meta = json!({
         format!("{META}protocolVersion"): "2026-07-28",
         format!("{META}clientCapabilities"): {},
@@ -291,7 +291,7 @@ fn newer_clients_are_told_how_long_an_answer_holds() {
         );
     }
     // Others were never told of these fields.
-    let mut client = Client::connected(Fake::new(skills()));
+    let mut client = connected(Fake::new(skills()));
     let result = client.request("skills/list", json!({}))["result"].clone();
     assert_eq!(keys(&result), ["skills"]);
 }

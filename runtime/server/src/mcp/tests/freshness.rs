@@ -4,18 +4,18 @@ use super::*;
 
 #[test]
 fn refresh_skills_says_where_from_and_how_many() {
-    let mut local = Client::connected(Fake::slow(spec_folders()));
+    let mut local = connected(Fake::slow(spec_folders()));
     assert_eq!(
-        data(&local.call("refresh_skills", json!({}))),
+        data(&local.tool("refresh_skills", &json!({}))),
         json!({ "success": true, "mode": "local", "skills_reindexed": 3, "message": "Reindexed from local directory (no git sync configured)." })
     );
     let mut archive = client(spec_folders());
     assert_eq!(
-        data(&archive.call("refresh_skills", json!({})))["mode"],
+        data(&archive.tool("refresh_skills", &json!({})))["mode"],
         "archive"
     );
     let bytes: &'static [u8] = write(&spec_folders()).unwrap().leak();
-    let answer = data(&Client::connected(Embedded::new(bytes)).call("refresh_skills", json!({})));
+    let answer = data(&connected(Embedded::new(bytes)).tool("refresh_skills", &json!({})));
     assert_eq!(
         (
             &answer["success"],
@@ -29,14 +29,14 @@ fn refresh_skills_says_where_from_and_how_many() {
 #[test]
 fn a_second_refresh_is_answered_at_once() {
     let source = Fake::slow(spec_folders());
-    let mut client = Client::connected(source.clone());
-    client.call("skills_list", json!({}));
+    let mut client = connected(source.clone());
+    client.tool("skills_list", &json!({}));
     source.close_gate();
-    client.send(r#"{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"name":"refresh_skills"}}"#);
+    client.send_line(r#"{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"name":"refresh_skills"}}"#);
     while source.loads() < 2 {
         std::thread::yield_now();
     }
-    let second = data(&client.call("refresh_skills", json!({})));
+    let second = data(&client.tool("refresh_skills", &json!({})));
     assert_eq!(
         (&second["success"], &second["mode"]),
         (&json!(false), &json!("local"))
@@ -47,7 +47,7 @@ fn a_second_refresh_is_answered_at_once() {
         true
     );
     assert_eq!(
-        data(&client.call("refresh_skills", json!({})))["success"],
+        data(&client.tool("refresh_skills", &json!({})))["success"],
         true,
         "and then again"
     );
@@ -56,11 +56,11 @@ fn a_second_refresh_is_answered_at_once() {
 #[test]
 fn every_call_sees_the_last_edit() {
     for source in [Fake::new(spec_folders()), Fake::slow(spec_folders())] {
-        let mut client = Client::connected(source.clone());
+        let mut client = connected(source.clone());
         for round in 0..3 {
             let body = format!("\nround {round}\n");
             source.edit(set(vec![folder("git", "edited", &body)]));
-            assert!(text(&client.call("skill", json!({ "name": "git" }))).ends_with(&body));
+            assert!(text(&client.tool("skill", &json!({ "name": "git" }))).ends_with(&body));
             let listed = client.request("tools/list", json!({})).to_string();
             assert!(
                 listed.contains("<description>edited</description>")
@@ -71,13 +71,13 @@ fn every_call_sees_the_last_edit() {
 }
 
 #[test]
-fn a_failed_load_leaves_the_old_skills_and_says_so() {
+fn a_failed_load_is_reported_and_keeps_the_old_skills() {
     let source = Fake::new(spec_folders());
-    let mut client = Client::connected(source.clone());
-    client.call("skills_list", json!({}));
+    let mut client = connected(source.clone());
+    client.tool("skills_list", &json!({}));
     source.break_down(Some("the archive is damaged"));
-    assert!(text(&client.call("skill", json!({ "name": "git" }))).starts_with("Loading: git\n"));
-    let result = client.call("refresh_skills", json!({}));
+    assert!(text(&client.tool("skill", &json!({ "name": "git" }))).starts_with("Loading: git\n"));
+    let result = client.tool("refresh_skills", &json!({}));
     let answer = data(&result);
     assert_eq!(
         (&result["isError"], &answer["success"]),
@@ -93,10 +93,10 @@ fn a_failed_load_leaves_the_old_skills_and_says_so() {
 }
 
 #[test]
-fn without_any_skills_calls_say_why_and_the_server_lives() {
+fn without_skills_calls_report_the_reason() {
     let source = Fake::new(spec_folders());
     source.break_down(Some("no such directory"));
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     let listed = client.request("tools/list", json!({}));
     assert!(
         listed["result"]["tools"].as_array().unwrap().len() >= 7,
@@ -108,7 +108,7 @@ fn without_any_skills_calls_say_why_and_the_server_lives() {
             "get_skill" => json!({ "context": "git" }),
             _ => json!({}),
         };
-        let result = client.call(tool, arguments);
+        let result = client.tool(tool, &arguments);
         assert_eq!(
             (&result["isError"], &data(&result)["code"]),
             (&json!(true), &json!("skills_unavailable")),
@@ -116,12 +116,12 @@ fn without_any_skills_calls_say_why_and_the_server_lives() {
         );
         assert!(text(&result).contains("no such directory"));
     }
-    let refreshed = data(&client.call("refresh_skills", json!({})));
+    let refreshed = data(&client.tool("refresh_skills", &json!({})));
     assert_eq!(refreshed["message"], "a test: no such directory");
     source.break_down(None);
     assert!(
         client
-            .call("skill", json!({ "name": "git" }))
+            .tool("skill", &json!({ "name": "git" }))
             .get("isError")
             .is_none(),
         "and serves once it can"
@@ -129,7 +129,7 @@ fn without_any_skills_calls_say_why_and_the_server_lives() {
 }
 
 #[test]
-fn a_damaged_body_is_an_answer_and_others_are_served() {
+fn a_damaged_body_is_reported_and_other_skills_are_served() {
     let mut bytes = write(&spec_folders()).unwrap();
     let needle = b"# Git Deployment GitOps";
     let at = bytes
@@ -137,8 +137,8 @@ fn a_damaged_body_is_an_answer_and_others_are_served() {
         .position(|window| window == needle)
         .expect("bodies lie open in the archive");
     bytes[at] ^= 1;
-    let mut client = Client::connected(Embedded::new(bytes.leak()));
-    let result = client.call("skill", json!({ "name": "git" }));
+    let mut client = connected(Embedded::new(bytes.leak()));
+    let result = client.tool("skill", &json!({ "name": "git" }));
     assert_eq!(
         (&result["isError"], &data(&result)["code"]),
         (&json!(true), &json!("skills_unavailable"))
@@ -146,7 +146,7 @@ fn a_damaged_body_is_an_answer_and_others_are_served() {
     assert!(text(&result).contains("damaged"), "{}", text(&result));
     assert!(
         client
-            .call("skill", json!({ "name": "postgres" }))
+            .tool("skill", &json!({ "name": "postgres" }))
             .get("isError")
             .is_none()
     );
@@ -166,14 +166,14 @@ fn hostile_names_find_nothing_outside() {
         "C:\\Windows",
         "\u{202e}git",
     ] {
-        let result = client.call("skill", json!({ "name": name }));
+        let result = client.tool("skill", &json!({ "name": name }));
         assert_eq!(
             result["structuredContent"]["code"], "skill_not_found",
             "{name:?}"
         );
-        let result = client.call(
+        let result = client.tool(
             "get_asset",
-            json!({ "skill_path": name, "file": "global.css" }),
+            &json!({ "skill_path": name, "file": "global.css" }),
         );
         assert_eq!(
             result["structuredContent"]["code"], "skill_not_found",
@@ -186,22 +186,22 @@ fn hostile_names_find_nothing_outside() {
 const SETTLED: std::time::Duration = std::time::Duration::from_millis(1200);
 
 #[test]
-fn a_changed_list_is_told_once_and_only_if_it_reads_differently() {
+fn a_changed_list_is_reported_once_and_only_if_its_text_differs() {
     let source = Fake::new(spec_folders());
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     client.request("tools/list", json!({}));
     // The body of a skill stands in no list.
     let mut skills = spec_folders();
     skills.skills[0] = folder("git", "Git deployment workflow skill", "\nOther words.\n");
     source.edit(skills);
-    client.call("skill", json!({ "name": "git" }));
+    client.tool("skill", &json!({ "name": "git" }));
     std::thread::sleep(SETTLED);
     client.request("ping", json!({}));
     // Two edits, one notice.
     source.edit(set(vec![folder("new", "Something new", "x")]));
-    client.call("skill", json!({ "name": "new" }));
+    client.tool("skill", &json!({ "name": "new" }));
     source.edit(spec_tree());
-    client.call("list_skills", json!({}));
+    client.tool("list_skills", &json!({}));
     for list in ["tools", "resources", "prompts"] {
         let method = format!("notifications/{list}/list_changed");
         assert_eq!(
@@ -211,42 +211,41 @@ fn a_changed_list_is_told_once_and_only_if_it_reads_differently() {
     }
     std::thread::sleep(SETTLED);
     client.request("ping", json!({}));
-    let (ended, rest) = client.end();
+    let (ended, rest) = end(client);
     assert!(ended.is_ok() && rest.is_empty(), "{rest:?}");
 }
 
 #[test]
 fn the_first_load_is_no_change_and_the_second_may_be() {
     for source in [Fake::new(spec_folders()), Fake::slow(spec_folders())] {
-        let mut client = Client::connected(source.clone());
-        client.call("skill", json!({ "name": "git" }));
+        let mut client = connected(source.clone());
+        client.tool("skill", &json!({ "name": "git" }));
         std::thread::sleep(SETTLED);
         client.request("ping", json!({}));
         source.edit(spec_tree());
-        client.call("list_skills", json!({}));
+        client.tool("list_skills", &json!({}));
         assert_eq!(client.reply()["method"], "notifications/tools/list_changed");
     }
 }
 
 #[test]
-fn a_list_made_without_skills_is_old_once_they_can_be_read() {
+fn a_list_made_without_skills_is_stale_once_they_load() {
     let source = Fake::slow(spec_folders());
     source.break_down(Some("the disk is gone"));
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     client.request("tools/list", json!({}));
     source.break_down(None);
-    client.call("skill", json!({ "name": "git" }));
+    client.tool("skill", &json!({ "name": "git" }));
     assert_eq!(client.reply()["method"], "notifications/tools/list_changed");
 }
 
 #[test]
-fn only_skills_that_can_change_promise_notices() {
+fn only_skills_that_can_change_declare_notifications() {
     let bytes: &'static [u8] = write(&spec_folders()).unwrap().leak();
-    let promised = |mut client: Client| {
-        client.initialize("2025-11-25")["result"]["capabilities"]["tools"].clone()
-    };
-    let embedded = Client::start(Embedded::new(bytes), Options::default());
+    let promised =
+        |mut client: Client| client.initialize("2025-11-25")["capabilities"]["tools"].clone();
+    let embedded = unopened(Embedded::new(bytes), Options::default());
     assert_eq!(promised(embedded), json!({}));
-    let local = Client::start(Fake::slow(spec_folders()), Options::default());
+    let local = unopened(Fake::slow(spec_folders()), Options::default());
     assert_eq!(promised(local), json!({ "listChanged": true }));
 }

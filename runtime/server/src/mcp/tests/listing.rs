@@ -53,7 +53,7 @@ fn descriptions_cannot_break_out_of_the_list() {
 }
 
 #[test]
-fn skills_of_higher_priority_stand_first() {
+fn skills_of_higher_priority_come_first() {
     let mut skills = spec_folders();
     skills.skills[2].priority = 5.0;
     skills.skills[1].priority = -1.0;
@@ -105,7 +105,7 @@ fn every_tool_is_described_in_full() {
                 && !tool["description"].as_str().unwrap().is_empty()
         );
         // What is refused must be what the schema does not name.
-        let result = client.call(name, json!({ "made_up": 1 }));
+        let result = client.tool(name, &json!({ "made_up": 1 }));
         assert_eq!(
             (&result["isError"], &result["structuredContent"]["argument"]),
             (&json!(true), &json!("made_up")),
@@ -116,7 +116,7 @@ fn every_tool_is_described_in_full() {
             .unwrap()
             .keys()
         {
-            let result = client.call(name, json!({ argument.clone(): { "an": "object" } }));
+            let result = client.tool(name, &json!({ argument.clone(): { "an": "object" } }));
             let structured = &result["structuredContent"];
             assert_eq!(result["isError"], true, "{name} {argument}");
             assert_eq!(structured["code"], "invalid_argument", "{name} {argument}");
@@ -143,7 +143,7 @@ fn every_tool() -> Vec<rmcp::model::Tool> {
 }
 
 #[test]
-fn schemas_of_spec_4_are_as_it_gives_them() {
+fn schemas_match_spec_4() {
     let schema = |name: &str| -> Value {
         serde_json::to_value(
             &every_tool()
@@ -168,14 +168,14 @@ fn schemas_of_spec_4_are_as_it_gives_them() {
 #[test]
 fn dotted_names_are_always_understood_and_published_on_demand() {
     for dotted in [false, true] {
-        let mut client = Client::start(
+        let mut client = unopened(
             Fake::new(spec_folders()),
             Options {
                 dotted_names: dotted,
                 ..Options::default()
             },
         );
-        let instructions = client.initialize("2025-11-25")["result"]["instructions"]
+        let instructions = client.initialize("2025-11-25")["instructions"]
             .as_str()
             .unwrap()
             .to_owned();
@@ -194,8 +194,8 @@ fn dotted_names_are_always_understood_and_published_on_demand() {
         ] {
             let arguments = json!({ "query": "git" });
             assert_eq!(
-                client.call(either, arguments.clone()),
-                client.call(other, arguments)
+                client.tool(either, &arguments),
+                client.tool(other, &arguments)
             );
         }
     }
@@ -205,9 +205,9 @@ fn dotted_names_are_always_understood_and_published_on_demand() {
 fn an_embedded_bundle_may_be_kept_by_clients() {
     const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let bytes: &'static [u8] = write(&spec_folders()).unwrap().leak();
-    let mut client = Client::start(Embedded::new(bytes), Options::default());
+    let mut client = unopened(Embedded::new(bytes), Options::default());
     for (id, method) in ["server/discover", "tools/list"].iter().enumerate() {
-        client.send(format!(
+        client.send_line(format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{META}}}}}"#
         ));
         let reply = client.reply();
@@ -239,13 +239,13 @@ fn offered(client: &mut Client) -> Vec<String> {
 }
 
 #[test]
-fn what_the_operator_left_out_is_refused_with_what_there_is() {
+fn a_tool_that_the_operator_excluded_is_unknown() {
     let tools = "loader,skills_search".parse().unwrap();
     let options = Options {
         tools,
         ..Options::default()
     };
-    let mut client = Client::start(Fake::new(spec_folders()), options);
+    let mut client = unopened(Fake::new(spec_folders()), options);
     client.initialize("2025-11-25");
     assert_eq!(offered(&mut client), ["skill", "skills_search"]);
     for (tool, arguments) in [
@@ -264,17 +264,17 @@ fn what_the_operator_left_out_is_refused_with_what_there_is() {
             format!("unknown tool \"{tool}\"; this server has skill, skills_search")
         );
     }
-    client.call("skill", json!({ "name": "git" }));
+    client.tool("skill", &json!({ "name": "git" }));
 }
 
 #[test]
-fn a_tool_comes_and_goes_with_what_it_has_to_do() {
+fn a_tool_is_offered_only_while_it_has_something_to_do() {
     let source = Fake::new(spec_folders());
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     assert!(!offered(&mut client).contains(&"get_asset".to_owned()));
     // It answers nonetheless: a client may have seen it before.
     let arguments = json!({ "skill_path": "git", "file": "a.txt" });
-    let answer = client.call("get_asset", arguments);
+    let answer = client.tool("get_asset", &arguments);
     assert_eq!(answer["structuredContent"]["code"], "asset_not_found");
     source.edit(spec_tree());
     assert!(offered(&mut client).contains(&"get_asset".to_owned()));
@@ -285,18 +285,18 @@ fn a_tool_comes_and_goes_with_what_it_has_to_do() {
 #[test]
 fn descriptions_point_only_to_tools_that_are_offered() {
     for (tools, expected) in [
-        ("all", "Load what fits with `skill`."),
+        ("all", "Load a result with `skill`."),
         (
             "catalog",
-            "Read what fits with `skills_list` and `includeBody`.",
+            "Read a result with `skills_list` and `includeBody`.",
         ),
-        ("skills_search", "Returns where the words occur."),
+        ("skills_search", "Each result shows where the words occur."),
     ] {
         let options = Options {
             tools: tools.parse().unwrap(),
             ..Options::default()
         };
-        let mut client = Client::start(Fake::new(spec_folders()), options);
+        let mut client = unopened(Fake::new(spec_folders()), options);
         client.initialize("2025-11-25");
         let listed = client.request("tools/list", json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap();
@@ -307,7 +307,7 @@ fn descriptions_point_only_to_tools_that_are_offered() {
 }
 
 #[test]
-fn skills_that_are_not_told_in_full_are_counted() {
+fn skills_that_are_not_described_are_counted() {
     let skills = |count: usize| {
         let words = "word ".repeat(20);
         let skill = |at: usize| folder(&format!("skill-{at:03}"), &words, "x");
@@ -331,7 +331,7 @@ fn skills_that_are_not_told_in_full_are_counted() {
             tools: tools.parse().unwrap(),
             ..Options::default()
         };
-        let mut client = Client::start(Fake::new(skills(count)), options);
+        let mut client = unopened(Fake::new(skills(count)), options);
         client.initialize("2025-11-25");
         let listed = client.request("tools/list", json!({}));
         let description = listed["result"]["tools"][0]["description"]

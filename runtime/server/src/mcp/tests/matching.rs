@@ -4,9 +4,9 @@ use super::*;
 
 #[test]
 fn get_skill_gives_the_best_match_with_its_files() {
-    let result = client(spec_tree()).call(
+    let result = client(spec_tree()).tool(
         "get_skill",
-        json!({ "context": "Create a React login component with auth" }),
+        &json!({ "context": "Create a React login component with auth" }),
     );
     let answer = data(&result);
     assert_eq!(
@@ -66,9 +66,9 @@ fn get_skill_gives_the_best_match_with_its_files() {
 }
 
 #[test]
-fn get_skill_names_candidates_when_they_are_close() {
+fn get_skill_lists_candidates_if_scores_are_close() {
     let mut skills = spec_tree();
-    let result = client(skills.clone()).call("get_skill", json!({ "context": "auth" }));
+    let result = client(skills.clone()).tool("get_skill", &json!({ "context": "auth" }));
     let answer = data(&result);
     assert_eq!(
         keys(&answer),
@@ -88,13 +88,13 @@ fn get_skill_names_candidates_when_they_are_close() {
     // The thresholds are the content's; priority is a thousandth a step.
     skills.settings.ambiguity_threshold = 0.004;
     skills.skills[3].priority = 5.0;
-    let answer = data(&client(skills.clone()).call("get_skill", json!({ "context": "auth" })));
+    let answer = data(&client(skills.clone()).tool("get_skill", &json!({ "context": "auth" })));
     assert_eq!(
         (&answer["skill_path"], &answer["score"]),
         (&json!("ui/react/auth"), &json!(0.255))
     );
     skills.settings.min_score = 0.9;
-    let answer = data(&client(skills).call("get_skill", json!({ "context": "auth" })));
+    let answer = data(&client(skills).tool("get_skill", &json!({ "context": "auth" })));
     assert_eq!(
         answer,
         json!({ "no_match": true, "message": "No skill matches the given context.", "ranker": "keywords" })
@@ -105,7 +105,7 @@ fn get_skill_names_candidates_when_they_are_close() {
 fn get_skill_says_why_a_skill_of_the_folder_dialect_fits() {
     let mut client = client(spec_folders());
     let context = "Design a Postgres schema with the right indexes";
-    let answer = data(&client.call("get_skill", json!({ "context": context })));
+    let answer = data(&client.tool("get_skill", &json!({ "context": context })));
     assert_eq!(
         (&answer["skill_path"], &answer["ranker"]),
         (&json!("postgres"), &json!("bm25f/1")),
@@ -134,7 +134,7 @@ fn get_skill_says_why_a_skill_of_the_folder_dialect_fits() {
     let routing = &answer["routing"];
     assert!(routing["confidence"].as_f64() >= routing["min_confidence"].as_f64());
     assert!(routing["margin"].as_f64() >= routing["min_margin"].as_f64());
-    let nothing = data(&client.call("get_skill", json!({ "context": "what a lovely day" })));
+    let nothing = data(&client.tool("get_skill", &json!({ "context": "what a lovely day" })));
     assert_eq!(
         (&nothing["no_match"], &nothing["ranker"]),
         (&json!(true), &json!("bm25f/1"))
@@ -149,7 +149,7 @@ fn get_skill_names_the_declared_keywords_of_the_folder_dialect_that_a_request_ho
     }
     let ask = |skills: &SkillSet, context| {
         let mut client = client(skills.clone());
-        data(&client.call("get_skill", json!({ "context": context })))
+        data(&client.tool("get_skill", &json!({ "context": context })))
     };
     let answer = ask(&skills, "Design a Postgres schema with the right index");
     assert_eq!(
@@ -168,13 +168,13 @@ fn get_skill_names_the_declared_keywords_of_the_folder_dialect_that_a_request_ho
 }
 
 #[test]
-fn candidates_are_as_many_as_the_content_allows() {
+fn the_number_of_candidates_follows_the_content_configuration() {
     let mut skills = set((0..6)
         .map(|n| tree(&format!("s{n}"), "d", &["auth"], "x"))
         .collect());
     for (most, shown) in [(3, 3), (5, 5), (0, 2)] {
         skills.settings.max_results = most;
-        let answer = data(&client(skills.clone()).call("get_skill", json!({ "context": "auth" })));
+        let answer = data(&client(skills.clone()).tool("get_skill", &json!({ "context": "auth" })));
         assert_eq!(answer["candidates"].as_array().unwrap().len(), shown);
     }
 }
@@ -182,21 +182,21 @@ fn candidates_are_as_many_as_the_content_allows() {
 #[test]
 fn an_empty_library_matches_nothing() {
     let mut client = client(set(Vec::new()));
-    let answer = data(&client.call("get_skill", json!({ "context": "anything" })));
+    let answer = data(&client.tool("get_skill", &json!({ "context": "anything" })));
     assert_eq!(
         (&answer["no_match"], &answer["message"]),
         (&json!(true), &json!("No skill matches the given context."))
     );
     assert_eq!(
-        client.call("skills_list", json!({}))["structuredContent"],
+        client.tool("skills_list", &json!({}))["structuredContent"],
         json!({ "skills": [] })
     );
     assert_eq!(
-        data(&client.call("list_skills", json!({})))["tree"]["children"],
+        data(&client.tool("list_skills", &json!({})))["tree"]["children"],
         json!([])
     );
     assert_eq!(
-        client.call("skills_search", json!({ "query": "x" }))["structuredContent"]["total"],
+        client.tool("skills_search", &json!({ "query": "x" }))["structuredContent"]["total"],
         0
     );
 }
@@ -218,7 +218,7 @@ fn outline(node: &Value) -> Value {
 #[test]
 fn list_skills_shows_parents_above_children() {
     let mut client = client(spec_tree());
-    let whole = data(&client.call("list_skills", json!({})));
+    let whole = data(&client.tool("list_skills", &json!({})));
     let node = &whole["tree"];
     assert_eq!(
         keys(node),
@@ -249,10 +249,10 @@ fn list_skills_shows_parents_above_children() {
         ("ui/react/", json!({ "ui/react/_index": ["ui/react/auth"] })),
         ("api", json!("api/auth")),
     ] {
-        let branch = data(&client.call("list_skills", json!({ "path": path })));
+        let branch = data(&client.tool("list_skills", &json!({ "path": path })));
         assert_eq!(outline(&branch["tree"]), expected, "{path}");
     }
-    let auth = data(&client.call("list_skills", json!({ "path": "ui/react/auth" })));
+    let auth = data(&client.tool("list_skills", &json!({ "path": "ui/react/auth" })));
     assert_eq!(
         (
             &auth["tree"]["assetCount"],
@@ -265,7 +265,7 @@ fn list_skills_shows_parents_above_children() {
         auth["tree"]["keywords"],
         json!(["react", "auth", "component", "login"])
     );
-    let unknown = client.call("list_skills", json!({ "path": "nowhere" }));
+    let unknown = client.tool("list_skills", &json!({ "path": "nowhere" }));
     assert_eq!(
         (&unknown["isError"], &data(&unknown)["code"]),
         (&json!(true), &json!("skill_not_found"))
@@ -273,8 +273,8 @@ fn list_skills_shows_parents_above_children() {
 }
 
 #[test]
-fn skills_without_a_common_parent_stand_below_a_node_of_their_own() {
-    let whole = data(&client(spec_folders()).call("list_skills", json!({})));
+fn skills_without_a_common_parent_get_a_node_above_them() {
+    let whole = data(&client(spec_folders()).tool("list_skills", &json!({})));
     assert_eq!(
         (&whole["tree"]["name"], outline(&whole["tree"])),
         (

@@ -1,8 +1,7 @@
 //! What clients that stay are told of changes, in both eras.
 
 use super::*;
-
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"test","version":"0"}}"#;
+use crate::testing::META;
 
 /// More than may be in flight.
 const LISTENERS: usize = 40;
@@ -20,9 +19,9 @@ fn told(client: &mut Client, most: usize) -> Vec<Value> {
 }
 
 #[test]
-fn older_clients_hear_of_the_lists_and_of_the_resources_they_subscribed_to() {
+fn older_clients_are_notified_of_lists_and_subscribed_resources() {
     let source = Fake::new(skills("About tea", "\nGreen.\n"));
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     client.request("resources/list", json!({}));
     for uri in ["skill://tea/SKILL.md", "skill://water/SKILL.md"] {
         let reply = client.request("resources/subscribe", json!({ "uri": uri }));
@@ -35,7 +34,7 @@ fn older_clients_hear_of_the_lists_and_of_the_resources_they_subscribed_to() {
     source.edit(skills("About green tea", "\nGreen.\n"));
     // A call sees the edit at once; without one the timer would.
     client.request("ping", json!({}));
-    client.call("skill", json!({ "name": "water" }));
+    client.tool("skill", &json!({ "name": "water" }));
     let told = told(&mut client, 4);
     let methods = told.iter().map(|notice| notice["method"].as_str());
     let methods: Vec<_> = methods.map(|method| method.expect("a notice")).collect();
@@ -49,24 +48,24 @@ fn older_clients_hear_of_the_lists_and_of_the_resources_they_subscribed_to() {
         ]
     );
     assert_eq!(told[3]["params"]["uri"], "skill://tea/SKILL.md");
-    let (ended, rest) = client.end();
+    let (ended, rest) = end(client);
     assert!(ended.is_ok());
-    assert_eq!(rest, Vec::<String>::new());
+    assert_eq!(rest, Vec::<Value>::new());
 }
 
 #[test]
-fn newer_clients_listen_and_are_let_go_at_the_end() {
+fn newer_clients_listen_and_get_a_result_at_the_end() {
     let source = Fake::new(skills("About tea", "\nGreen.\n"));
-    let mut client = Client::start(source.clone(), Options::default());
+    let mut client = unopened(source.clone(), Options::default());
     let filter = r#""notifications":{"promptsListChanged":true,"resourceSubscriptions":["skill://tea/SKILL.md"]}"#;
-    client.send(format!(r#"{{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{{{filter},{META}}}}}"#));
+    client.send_line(format!(r#"{{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{{{filter},{META}}}}}"#));
     let reply = client.reply();
     assert_eq!(
         reply["method"], "notifications/subscriptions/acknowledged",
         "{reply}"
     );
     source.edit(skills("About green tea", "\nGreen.\n"));
-    client.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"skill","arguments":{{"name":"tea"}},{META}}}}}"#));
+    client.send_line(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"skill","arguments":{{"name":"tea"}},{META}}}}}"#));
     assert_eq!(client.reply()["id"], 1);
     let told = told(&mut client, 2);
     let methods: Vec<_> = told
@@ -87,12 +86,11 @@ fn newer_clients_listen_and_are_let_go_at_the_end() {
         );
     }
     let began = std::time::Instant::now();
-    let (ended, rest) = client.end();
+    let (ended, rest) = end(client);
     assert!(ended.is_ok());
     let [last] = rest.as_slice() else {
         panic!("{rest:?}")
     };
-    let last: Value = serde_json::from_str(last).expect("JSON");
     assert_eq!(last["id"], "l", "the listener gets its result: {last}");
     assert!(
         began.elapsed().as_secs() < 4,
@@ -101,16 +99,16 @@ fn newer_clients_listen_and_are_let_go_at_the_end() {
 }
 
 #[test]
-fn listeners_do_not_keep_calls_waiting_and_those_too_many_are_let_go() {
-    let mut client = Client::start(
+fn listeners_do_not_block_calls_and_excess_ones_end_at_once() {
+    let mut client = unopened(
         Fake::new(skills("About tea", "\nGreen.\n")),
         Options::default(),
     );
     let mut let_go = 0;
     for id in 0..LISTENERS {
-        client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{META}}}}}"#));
+        client.send_line(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{META}}}}}"#));
     }
-    client.send(format!(r#"{{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"tea"}},{META}}}}}"#));
+    client.send_line(format!(r#"{{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{{"name":"skill","arguments":{{"name":"tea"}},{META}}}}}"#));
     let mut called = false;
     // Each is acknowledged; eight stay, and the call is answered.
     let lines = [LISTENERS, LISTENERS - 8, 1];
@@ -124,12 +122,12 @@ fn listeners_do_not_keep_calls_waiting_and_those_too_many_are_let_go() {
 }
 
 #[test]
-fn baked_in_skills_never_change_and_nobody_listens() {
+fn embedded_skills_have_no_subscriptions() {
     let bundle = write(&skills("About tea", "\nGreen.\n")).unwrap();
     let embedded = Embedded::new(bundle.leak());
-    let mut client = Client::start(embedded, Options::default());
+    let mut client = unopened(embedded, Options::default());
     let reply = client.initialize("2025-11-25");
-    assert_eq!(reply["result"]["capabilities"]["resources"], json!({}));
+    assert_eq!(reply["capabilities"]["resources"], json!({}));
     let reply = client.request(
         "resources/subscribe",
         json!({ "uri": "skill://tea/SKILL.md" }),
@@ -138,14 +136,14 @@ fn baked_in_skills_never_change_and_nobody_listens() {
 }
 
 #[test]
-fn newer_clients_do_not_find_what_their_era_has_lost() {
-    let mut client = Client::start(
+fn newer_clients_cannot_use_methods_of_the_older_era() {
+    let mut client = unopened(
         Fake::new(skills("About tea", "\nGreen.\n")),
         Options::default(),
     );
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         for uri in ["", r#""uri":"skill://tea/SKILL.md","#] {
-            client.send(format!(
+            client.send_line(format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{uri}{META}}}}}"#
             ));
             assert_eq!(client.reply()["error"]["code"], -32601, "{method} {uri}");

@@ -75,13 +75,13 @@ fn many() -> SkillSet {
 
 /// The answers to these requests, line by line.
 fn answers(source: Fake, requests: &[(&str, String)], opening: Option<&str>) -> Vec<Value> {
-    let mut client = Client::start(source, Options::default());
+    let mut client = unopened(source, Options::default());
     if let Some(opening) = opening {
-        client.send(opening);
+        client.send_line(opening);
         client.reply();
     }
     let ask = |(number, (method, params)): (usize, &(&str, String))| {
-        client.send(format!(
+        client.send_line(format!(
             r#"{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{{{params}}}}}"#
         ));
         client.reply()
@@ -116,12 +116,12 @@ fn both_schedulers_give_the_same_response_in_either_era() {
 }
 
 #[test]
-fn pages_of_skills_are_the_same_to_the_last_one() {
-    let mut client = Client::start(Fake::new(many()), Options::default());
+fn all_pages_of_skills_are_the_same() {
+    let mut client = unopened(Fake::new(many()), Options::default());
     let (mut requests, mut seen) = (vec![("skills/list", META.to_owned())], 0);
     loop {
         let (method, params) = requests.last().expect("one").clone();
-        client.send(format!(
+        client.send_line(format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#
         ));
         let result = client.reply()["result"].clone();

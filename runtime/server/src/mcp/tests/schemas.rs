@@ -95,7 +95,7 @@ fn every_answer_fits_the_schema_of_its_tool() {
         let schemas = listed["result"]["tools"].as_array().unwrap();
         for (name, arguments) in &calls {
             let tool = schemas.iter().find(|tool| tool["name"] == *name).unwrap();
-            let answer = client.call(name, arguments.clone());
+            let answer = client.tool(name, arguments);
             let fault = misfit(&tool["outputSchema"], &answer["structuredContent"], name);
             assert_eq!(fault, None, "{name} {arguments}: {answer}");
         }

@@ -45,7 +45,7 @@ const LISTED: [(&str, &[&str]); 7] = [
 fn a_list_is_filtered_by_names_and_description() {
     let mut client = client(skills());
     for (query, wanted) in LISTED {
-        let result = client.call("skills_list", json!({ "query": query }));
+        let result = client.tool("skills_list", &json!({ "query": query }));
         let found = install_names(&result["structuredContent"]["skills"]);
         assert_eq!(found, wanted, "{query:?}");
     }
@@ -95,7 +95,7 @@ fn a_search_requires_every_token_or_ranks_what_has_some() {
         if let Some((name, value)) = filter.split_once('=') {
             arguments[name] = json!(value);
         }
-        let result = client.call("skills_search", arguments);
+        let result = client.tool("skills_search", &arguments);
         let found = &result["structuredContent"];
         assert_eq!(
             (&found["query"], &found["limit"]),
@@ -122,7 +122,7 @@ fn an_excerpt_is_a_window_around_the_first_match() {
     let filler = "word ".repeat(200);
     let body = format!("{filler}needle {filler}\n");
     let mut client = client(set(vec![folder("long", "Long", &body)]));
-    let result = client.call("skills_search", json!({ "query": "NEEDLE" }));
+    let result = client.tool("skills_search", &json!({ "query": "NEEDLE" }));
     let hit = &result["structuredContent"]["results"][0];
     let excerpt = hit["excerpt"].as_str().expect("an excerpt");
     let length = excerpt.chars().count();

@@ -9,7 +9,7 @@ fn skills_list_gives_metadata_and_on_demand_bodies() {
         .skills
         .push(folder("team/pdf", "Reads PDF files", "\n# PDF\n"));
     let mut client = client(skills);
-    let result = client.call("skills_list", json!({ "query": "PDF" }));
+    let result = client.tool("skills_list", &json!({ "query": "PDF" }));
     assert_eq!(
         result["structuredContent"],
         json!({ "skills": [{
@@ -23,7 +23,7 @@ fn skills_list_gives_metadata_and_on_demand_bodies() {
         text(&result),
         "1 skill matches \"PDF\"\n- pdf: Reads PDF files"
     );
-    let all = client.call("skills_list", json!({ "includeBody": true }));
+    let all = client.tool("skills_list", &json!({ "includeBody": true }));
     assert!(
         text(&all).starts_with("4 skills\n- git: Git deployment workflow skill\n"),
         "{}",
@@ -32,18 +32,18 @@ fn skills_list_gives_metadata_and_on_demand_bodies() {
     assert_eq!(all["structuredContent"]["skills"][3]["body"], "\n# PDF\n");
     // By description, and by nothing at all.
     assert_eq!(
-        client.call("skills_list", json!({ "query": "database" }))["structuredContent"]["skills"]
+        client.tool("skills_list", &json!({ "query": "database" }))["structuredContent"]["skills"]
             [0]["installName"],
         "postgres"
     );
     assert_eq!(
-        client.call("skills_list", json!({ "query": "nothing" }))["structuredContent"],
+        client.tool("skills_list", &json!({ "query": "nothing" }))["structuredContent"],
         json!({ "skills": [] })
     );
 }
 
 #[test]
-fn skills_search_wants_every_word_and_counts_beyond_its_limit() {
+fn skills_search_requires_every_word_and_counts_beyond_its_limit() {
     let skills = set((0..30)
         .map(|n| {
             folder(
@@ -54,7 +54,7 @@ fn skills_search_wants_every_word_and_counts_beyond_its_limit() {
         })
         .collect());
     let mut client = client(skills);
-    let result = client.call("skills_search", json!({ "query": "GREEN boiling" }));
+    let result = client.tool("skills_search", &json!({ "query": "GREEN boiling" }));
     let answer = &result["structuredContent"];
     assert_eq!(
         keys(answer),
@@ -86,10 +86,17 @@ fn skills_search_wants_every_word_and_counts_beyond_its_limit() {
         text(&result)
     );
     assert_eq!(
-        client.call("skills_search", json!({ "query": "coffee" }))["structuredContent"],
+        client.tool("skills_search", &json!({ "query": "coffee" }))["structuredContent"],
         json!({ "query": "coffee", "limit": 10, "total": 0, "match": "none", "results": [] })
     );
-    assert_eq!(client.call("skills_search", json!({ "query": "tea", "limit": 25 }))["structuredContent"]["results"].as_array().unwrap().len(), 25);
+    assert_eq!(
+        client.tool("skills_search", &json!({ "query": "tea", "limit": 25 }))["structuredContent"]
+            ["results"]
+            .as_array()
+            .unwrap()
+            .len(),
+        25
+    );
 }
 
 /// Six skills about tea, every second one in a tree.
@@ -125,7 +132,7 @@ fn names(result: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn where_no_skill_holds_every_word_the_closest_are_named_as_such() {
+fn if_no_skill_contains_every_word_the_closest_are_marked_as_such() {
     let filler = "Nothing of interest stands here. ".repeat(20);
     let body = format!("\nGreen paint. {filler}Steep green tea below boiling. {filler}");
     let mut client = client(set(vec![
@@ -134,7 +141,7 @@ fn where_no_skill_holds_every_word_the_closest_are_named_as_such() {
         folder("knit", "Makes socks", "\nTwo needles.\n"),
     ]));
     let query = json!({ "query": "how do I steep green tea and coffee?" });
-    let result = client.call("skills_search", query);
+    let result = client.tool("skills_search", &query);
     let answer = &result["structuredContent"];
     assert_eq!(
         (&answer["match"], &answer["total"]),
@@ -161,7 +168,7 @@ fn where_no_skill_holds_every_word_the_closest_are_named_as_such() {
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     assert!(
         text(&result).starts_with(
-            "No skill holds every word of \"how do I steep green tea and coffee?\". The closest, best first:\n- "
+            "No skill contains every word of \"how do I steep green tea and coffee?\". The closest, best first:\n- "
         ),
         "{}",
         text(&result)
@@ -199,20 +206,20 @@ fn filters_narrow_both_rules_and_are_off_unless_given() {
             .as_object_mut()
             .unwrap()
             .extend(filters.as_object().unwrap().clone());
-        let result = client.call("skills_search", arguments);
+        let result = client.tool("skills_search", &arguments);
         assert_eq!(names(&result), wanted, "{filters}");
         assert_eq!(result["structuredContent"]["match"], matched, "{filters}");
     }
     // Others hold every word, but none of those that were asked for.
-    let result = client.call(
+    let result = client.tool(
         "skills_search",
-        json!({ "query": "steep boiling", "dialect": "tree" }),
+        &json!({ "query": "steep boiling", "dialect": "tree" }),
     );
     assert_eq!(names(&result), pots);
     assert_eq!(result["structuredContent"]["match"], "ranked");
     assert!(
         text(&result).starts_with(
-            "No skill holds every word of \"steep boiling\" (only dialect tree). The closest"
+            "No skill contains every word of \"steep boiling\" (only dialect tree). The closest"
         ),
         "{}",
         text(&result)
@@ -223,10 +230,10 @@ fn filters_narrow_both_rules_and_are_off_unless_given() {
 fn pages_follow_one_another_to_the_end() {
     let mut client = client(shelf());
     for query in ["boiling", "boiling teapots of steel"] {
-        let whole = client.call("skills_search", json!({ "query": query }));
+        let whole = client.tool("skills_search", &json!({ "query": query }));
         let (mut found, mut arguments) = (Vec::new(), json!({ "query": query, "limit": 4 }));
         for page in 1.. {
-            let result = client.call("skills_search", arguments.clone());
+            let result = client.tool("skills_search", &arguments);
             let answer = &result["structuredContent"];
             assert_eq!(answer["total"], 6);
             found.extend(answer["results"].as_array().unwrap().clone());
@@ -250,11 +257,11 @@ fn pages_follow_one_another_to_the_end() {
 }
 
 #[test]
-fn a_cursor_that_does_not_fit_is_refused() {
+fn a_cursor_of_another_search_or_state_is_rejected() {
     let source = Fake::new(shelf());
-    let mut client = Client::connected(source.clone());
+    let mut client = connected(source.clone());
     let first = json!({ "query": "boiling", "limit": 2 });
-    let result = client.call("skills_search", first);
+    let result = client.tool("skills_search", &first);
     let cursor = &result["structuredContent"]["nextCursor"];
     for (changed, found) in [
         (json!({ "cursor": "" }), "something else"),
@@ -270,7 +277,7 @@ fn a_cursor_that_does_not_fit_is_refused() {
             .as_object_mut()
             .unwrap()
             .extend(changed.as_object().unwrap().clone());
-        let refused = data(&client.call("skills_search", arguments));
+        let refused = data(&client.tool("skills_search", &arguments));
         assert_eq!(
             (&refused["argument"], &refused["found"]),
             (&json!("cursor"), &json!(found)),
@@ -279,12 +286,12 @@ fn a_cursor_that_does_not_fit_is_refused() {
     }
     source.edit(spec_folders());
     let stale = json!({ "query": "boiling", "cursor": cursor });
-    let refused = client.call("skills_search", stale);
+    let refused = client.tool("skills_search", &stale);
     assert_eq!(refused["isError"], true);
     assert_eq!(
         data(&refused),
         json!({
-            "error": "the cursor no longer fits: the skills have changed since it was given; search again without `cursor`",
+            "error": "stale cursor: the skills have changed since it was issued; search again without `cursor`",
             "code": "stale_cursor",
         })
     );

@@ -3,9 +3,9 @@
 use super::*;
 
 #[test]
-fn skill_answers_as_spec_2_says() {
+fn skill_answers_as_in_spec_2() {
     let mut client = client(spec_folders());
-    let result = client.call("skill", json!({ "name": "git" }));
+    let result = client.tool("skill", &json!({ "name": "git" }));
     assert_eq!(
         text(&result),
         "Loading: git\nBase directory: /srv/skills/git\n\n\
@@ -56,7 +56,7 @@ fn names_are_trimmed_and_case_does_not_matter() {
         ("GRÖßE", "größe"),
         ("my skill (V2)!", "My Skill (v2)!"),
     ] {
-        let result = client.call("skill", json!({ "name": typed }));
+        let result = client.tool("skill", &json!({ "name": typed }));
         let found = result["structuredContent"]["name"].as_str();
         // Lower-casing keeps ß, so only one of the two spellings is the name.
         assert_eq!(found, (typed != "GRÖSSE").then_some(name), "{typed}");
@@ -64,9 +64,9 @@ fn names_are_trimmed_and_case_does_not_matter() {
 }
 
 #[test]
-fn an_unknown_name_is_answered_with_what_there_is() {
+fn an_unknown_skill_is_answered_with_the_available_ones() {
     let mut client = client(spec_folders());
-    let result = client.call("skill", json!({ "name": "nonexistent" }));
+    let result = client.tool("skill", &json!({ "name": "nonexistent" }));
     assert_eq!(
         text(&result),
         "Skill 'nonexistent' not found.\n\nAvailable skills:\n\
@@ -82,21 +82,21 @@ fn an_unknown_name_is_answered_with_what_there_is() {
         ("builder", json!(["mcp-builder"])),
         ("../../etc/passwd", json!([])),
     ] {
-        let result = client.call("skill", json!({ "name": typed }));
+        let result = client.tool("skill", &json!({ "name": typed }));
         assert_eq!(
             result["structuredContent"]["did_you_mean"], meant,
             "{typed}"
         );
     }
-    let mut empty = Client::connected(Fake::new(set(Vec::new())));
+    let mut empty = connected(Fake::new(set(Vec::new())));
     assert!(
-        text(&empty.call("skill", json!({ "name": "x" })))
+        text(&empty.tool("skill", &json!({ "name": "x" })))
             .contains("Available skills:\n(none)\n\nUse")
     );
 }
 
 #[test]
-fn a_list_of_skills_ends_where_its_budget_does() {
+fn a_list_of_skills_stays_within_its_budget() {
     let many = set((0..500)
         .map(|n| folder(&format!("skill-{n:03}"), &"d".repeat(300), "x"))
         .collect());
@@ -104,9 +104,9 @@ fn a_list_of_skills_ends_where_its_budget_does() {
         description_bytes: Some(4096),
         ..Options::default()
     };
-    let mut client = Client::start(Fake::new(many), options);
+    let mut client = unopened(Fake::new(many), options);
     client.initialize("2025-11-25");
-    let result = client.call("skill", json!({ "name": "none" }));
+    let result = client.tool("skill", &json!({ "name": "none" }));
     let shown = text(&result)
         .lines()
         .filter(|line| line.starts_with("- "))
@@ -135,17 +135,17 @@ fn a_list_of_skills_ends_where_its_budget_does() {
 }
 
 #[test]
-fn where_nothing_lies_on_disk_the_base_says_so() {
+fn without_files_on_disk_the_base_directory_is_a_uri() {
     let bytes: &'static [u8] = write(&spec_folders()).unwrap().leak();
-    let mut client = Client::connected(Embedded::new(bytes));
-    let result = client.call("skill", json!({ "name": "git" }));
+    let mut client = connected(Embedded::new(bytes));
+    let result = client.tool("skill", &json!({ "name": "git" }));
     assert!(text(&result).starts_with("Loading: git\nBase directory: skill://git\n\n---\n"));
 }
 
 #[test]
-fn a_skill_of_a_tree_comes_with_what_it_inherits() {
+fn a_skill_of_a_tree_includes_inherited_text() {
     let mut client = client(spec_tree());
-    let result = client.call("skill", json!({ "name": "ui/react/auth" }));
+    let result = client.tool("skill", &json!({ "name": "ui/react/auth" }));
     let expected = "Loading: ui/react/auth\nBase directory: /srv/skills/ui/react/auth\n\n\
         === GLOBAL RULES (from _root.md) ===\n\nGlobal rules.\n\n=== UI (from ui/_index.md) ===\n\nUI rules.\n\n\
         === UI > REACT (from ui/react/_index.md) ===\n\nReact rules.\n\n=== UI > REACT > AUTH (from ui/react/auth.md) ===\n\nAuth rules.";
@@ -161,7 +161,7 @@ fn a_skill_of_a_tree_comes_with_what_it_inherits() {
     assert_eq!(of("assets/AuthProvider.tsx.template")["size"], 12);
     assert_eq!(of("assets/missing.txt")["missing"], true);
     assert_eq!(of("global.css")["from"], "_root");
-    let alone = client.call("skill", json!({ "name": "no-inherit" }));
+    let alone = client.tool("skill", &json!({ "name": "no-inherit" }));
     assert_eq!(
         text(&alone),
         "Loading: no-inherit\nBase directory: /srv/skills\n\nAlone."
@@ -183,6 +183,6 @@ fn the_digest_is_that_of_the_file() {
             .unwrap(),
     );
     assert_eq!(expected.len(), 7 + 64);
-    let result = client(skills).call("skill", json!({ "name": "git" }));
+    let result = client(skills).tool("skill", &json!({ "name": "git" }));
     assert_eq!(result["structuredContent"]["digest"], expected);
 }

@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
 use tokio::time::{sleep, timeout};
 
-use super::{META, folders};
+use super::folders;
 use crate::Options;
-use crate::testing::Client;
+use crate::testing::{META, end, unopened};
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#;
 const INITIALIZE_7: &str = r#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#;
@@ -157,8 +157,8 @@ fn kept(reply: Option<&Value>, wanted: Wanted) -> bool {
 #[test]
 fn each_promise_is_kept_here_and_not_by_rmcp_alone() {
     for row in rows() {
-        let mut ours = Client::start(folders(), Options::default());
-        row.lines.iter().for_each(|line| ours.send(line));
+        let mut ours = unopened(folders(), Options::default());
+        row.lines.iter().for_each(|line| ours.send_line(line));
         let reply = loop {
             let reply = ours.reply();
             if reply["id"] == 7 {
@@ -166,7 +166,7 @@ fn each_promise_is_kept_here_and_not_by_rmcp_alone() {
             }
         };
         assert!(kept(Some(&reply), row.wanted), "{}: {reply}", row.what);
-        assert!(ours.end().0.is_ok(), "{}", row.what);
+        assert!(end(ours).0.is_ok(), "{}", row.what);
 
         let reply = on_a_jumping_clock(async {
             let mut bare = BufReader::new(start(1 << 20));
@@ -194,7 +194,7 @@ fn rmcp_answers_one_of_two_requests_with_one_id() {
     });
 }
 
-/// Ours calls it a good end: `the_end_of_input_is_a_good_end_at_any_time`.
+/// Ours calls it a good end: `the_end_of_input_is_never_an_error`.
 #[test]
 fn rmcp_calls_the_end_of_input_before_a_handshake_an_error() {
     on_a_jumping_clock(async {
@@ -225,7 +225,7 @@ fn rmcp_reads_on_while_replies_do_not_leave() {
 
 /// Ours ends: `a_reader_that_leaves_ends_the_session`.
 #[test]
-fn rmcp_lives_on_when_nobody_reads_any_more() {
+fn rmcp_lives_on_after_its_reader_is_gone() {
     on_a_jumping_clock(async {
         let (to_server, from_client) = duplex(1024);
         let (to_client, from_server) = duplex(1024);

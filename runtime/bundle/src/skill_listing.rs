@@ -1,5 +1,5 @@
 //! A short list of the skills for a model, as in spec 2, most important first, within a budget in
-//! bytes. The list for [`CATALOGUE_BYTES`] is made at compile time, so that a server describes ten
+//! bytes. The list for [`LISTING_BYTES`] is made at compile time, so that a server describes ten
 //! skills and ten thousand equally fast.
 
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use crate::skill::Skill;
 /// Size limit in bytes of the list that every bundle carries: about 1,500 tokens. With the
 /// surrounding text that is under one percent of a context of 200,000 tokens, the share that Claude
 /// Code gives its own listing.
-pub const CATALOGUE_BYTES: usize = 6 * 1024;
+pub const LISTING_BYTES: usize = 6 * 1024;
 
 /// Maximum characters of a description in a list. Longer ones tend to repeat the skill itself.
 const HEADLINE: usize = 200;
@@ -22,7 +22,7 @@ const DESCRIBED: usize = 3;
 
 /// A subset of the skills, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Catalogue<'a> {
+pub struct SkillListing<'a> {
     /// One element for each skill, separated by line breaks.
     pub text: Cow<'a, str>,
     /// The number of skills it names, in order of importance.
@@ -31,7 +31,7 @@ pub struct Catalogue<'a> {
     pub described: usize,
 }
 
-impl<'a> Catalogue<'a> {
+impl<'a> SkillListing<'a> {
     fn new(text: Cow<'a, str>, shown: usize) -> Self {
         // Names and descriptions are escaped, so no skill can contain this marker.
         let described = text.matches("</skill>").count();
@@ -44,7 +44,7 @@ impl<'a> Catalogue<'a> {
 }
 
 /// The data of one skill in a list.
-pub(crate) struct Line<'a> {
+pub(crate) struct ListingEntry<'a> {
     pub(crate) name: &'a str,
     pub(crate) summary: &'a str,
     pub(crate) scope: &'static str,
@@ -60,14 +60,14 @@ impl<'a> Catalog<'a> {
 
     /// As many skills as fit in `room` bytes: all with descriptions if they fit; otherwise some
     /// with descriptions, then names only.
-    pub fn catalogue(&self, room: usize) -> Result<Catalogue<'a>, Error> {
-        if room == CATALOGUE_BYTES {
+    pub fn skill_listing(&self, room: usize) -> Result<SkillListing<'a>, Error> {
+        if room == LISTING_BYTES {
             let text = Cow::Borrowed(self.text(&self.index.catalogue)?);
             let shown = self.index.catalogue_shown.to_native() as usize;
-            return Ok(Catalogue::new(text, shown));
+            return Ok(SkillListing::new(text, shown));
         }
         let (text, shown) = fill(|| self.ranked().map(line), self.len(), room)?;
-        Ok(Catalogue::new(Cow::Owned(text), shown))
+        Ok(SkillListing::new(Cow::Owned(text), shown))
     }
 }
 
@@ -79,9 +79,9 @@ impl Skill<'_> {
     }
 }
 
-fn line(skill: Result<Skill<'_>, Error>) -> Result<Line<'_>, Error> {
+fn line(skill: Result<Skill<'_>, Error>) -> Result<ListingEntry<'_>, Error> {
     let skill = skill?;
-    Ok(Line {
+    Ok(ListingEntry {
         name: skill.callable_name()?,
         summary: skill.summary,
         scope: skill.scope.as_str(),
@@ -95,7 +95,7 @@ pub(crate) fn fill<'a, Lines>(
     room: usize,
 ) -> Result<(String, usize), Error>
 where
-    Lines: Iterator<Item = Result<Line<'a>, Error>>,
+    Lines: Iterator<Item = Result<ListingEntry<'a>, Error>>,
 {
     let mut all = Budget::new(room);
     if all.take(lines(), entry)? == total {
@@ -104,7 +104,7 @@ where
     let mut list = Budget::new(room / 4 * DESCRIBED);
     let described = list.take(lines(), entry)?;
     list.left += room - room / 4 * DESCRIBED;
-    let name = |line: &Line<'_>| format!("<name>{}</name>", escaped(line.name));
+    let name = |line: &ListingEntry<'_>| format!("<name>{}</name>", escaped(line.name));
     let named = list.take(lines().skip(described), name)?;
     Ok((list.text, described + named))
 }
@@ -126,8 +126,8 @@ impl Budget {
     /// Adds lines in order until one does not fit. Returns the number of lines added.
     fn take<'a>(
         &mut self,
-        lines: impl Iterator<Item = Result<Line<'a>, Error>>,
-        show: impl Fn(&Line<'a>) -> String,
+        lines: impl Iterator<Item = Result<ListingEntry<'a>, Error>>,
+        show: impl Fn(&ListingEntry<'a>) -> String,
     ) -> Result<usize, Error> {
         let mut taken = 0;
         for line in lines {
@@ -154,7 +154,7 @@ impl Budget {
 }
 
 /// The XML element of spec 2.
-fn entry(line: &Line<'_>) -> String {
+fn entry(line: &ListingEntry<'_>) -> String {
     format!(
         "<skill>\n<name>{}</name>\n<description>{}</description>\n<location>{}</location>\n</skill>",
         escaped(line.name),
@@ -215,12 +215,12 @@ mod tests {
     #[test]
     fn few_skills_are_all_described_in_the_form_of_spec_2() {
         let bundle = bundle(vec![skill("pdf", "x\n")]);
-        let catalogue = bundle
+        let listing = bundle
             .catalog()
-            .and_then(|catalog| catalog.catalogue(CATALOGUE_BYTES))
+            .and_then(|catalog| catalog.skill_listing(LISTING_BYTES))
             .expect("intact");
         assert_eq!(
-            (catalogue.shown, &*catalogue.text),
+            (listing.shown, &*listing.text),
             (
                 1,
                 "<skill>\n<name>pdf</name>\n<description>About pdf.</description>\n<location>project</location>\n</skill>"
@@ -233,8 +233,8 @@ mod tests {
         for count in [0, 1, 40, 60, 70, 400] {
             let bundle = many(count);
             let catalog = bundle.catalog().expect("intact");
-            let stored = catalog.catalogue(CATALOGUE_BYTES).expect("intact");
-            let made = fill(|| catalog.ranked().map(line), count, CATALOGUE_BYTES).expect("intact");
+            let stored = catalog.skill_listing(LISTING_BYTES).expect("intact");
+            let made = fill(|| catalog.ranked().map(line), count, LISTING_BYTES).expect("intact");
             assert_eq!(
                 (&*stored.text, stored.shown),
                 (made.0.as_str(), made.1),
@@ -249,19 +249,19 @@ mod tests {
         let catalog = bundle.catalog().expect("intact");
         let mut last = 0;
         for room in (0..60_000).step_by(997) {
-            let catalogue = catalog.catalogue(room).expect("intact");
+            let listing = catalog.skill_listing(room).expect("intact");
             assert!(
-                catalogue.text.len() <= room,
+                listing.text.len() <= room,
                 "{} of {room}",
-                catalogue.text.len()
+                listing.text.len()
             );
             // Slightly fewer skills are named once descriptions begin to fit.
             assert!(
-                catalogue.shown + 40 > last,
+                listing.shown + 40 > last,
                 "{room}: {} after {last}",
-                catalogue.shown
+                listing.shown
             );
-            last = catalogue.shown;
+            last = listing.shown;
         }
         assert_eq!(last, 300);
     }

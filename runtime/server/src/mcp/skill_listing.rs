@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use skillbundle_format::{CATALOGUE_BYTES, Catalog, Catalogue, Error};
+use skillbundle_format::{Catalog, Error, LISTING_BYTES, SkillListing};
 
 use super::toolset::ToolSet;
 use crate::Options;
@@ -68,24 +68,24 @@ fn add_skills(
     toolset: ToolSet,
     options: &Options,
 ) -> Result<(), Error> {
-    let room = options.description_bytes.map_or(CATALOGUE_BYTES, |bytes| {
+    let room = options.description_bytes.map_or(LISTING_BYTES, |bytes| {
         bytes.saturating_sub(HEAD.len() + TAIL.len() + REMAINDER)
     });
-    let catalogue = catalog.catalogue(room)?;
-    text.push_str(&catalogue.text);
-    text.push_str(&remainder(&catalogue, catalog.len(), toolset));
+    let listing = catalog.skill_listing(room)?;
+    text.push_str(&listing.text);
+    text.push_str(&remainder(&listing, catalog.len(), toolset));
     Ok(())
 }
 
 /// The line that counts the skills if not all of them are listed in full.
-fn remainder(catalogue: &Catalogue<'_>, total: usize, toolset: ToolSet) -> String {
-    if catalogue.described == total {
+fn remainder(listing: &SkillListing<'_>, total: usize, toolset: ToolSet) -> String {
+    if listing.described == total {
         return String::new();
     }
-    let counted = match total - catalogue.shown {
+    let counted = match total - listing.shown {
         0 => format!(
             "{total} skills in all, the first {} with descriptions",
-            catalogue.described
+            listing.described
         ),
         left => format!("… and {left} more skills, {total} in all"),
     };

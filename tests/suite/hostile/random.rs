@@ -1,9 +1,9 @@
 //! A seeded random generator: the same seed gives the same frames.
 
 /// `SplitMix64` (Steele, Lea and Flood, 2014): small, and good enough to choose frames.
-pub(crate) struct Dice(u64);
+pub(crate) struct Random(u64);
 
-impl Dice {
+impl Random {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -1,5 +1,5 @@
-//! What a tool answers, and its errors: one variant per line of the specs' error tables, turned
-//! into wire JSON here and nowhere else.
+//! The result of a tool, and its errors: one variant per line of the specs' error tables, turned
+//! into JSON here and nowhere else.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::jsonrpc::RpcError;
 /// The member of `_meta` that 2026-07-28 wants in results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Most characters of a client's own words that an answer quotes.
+/// Maximum number of a client's characters that a message quotes.
 const ECHO: usize = 200;
 
 /// What errors add to the properties of every tool's answer.
@@ -27,15 +27,15 @@ pub(crate) const ERROR_PROPERTIES: &str = r#"{
 
 /// The answer to a tool call.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ToolResult {
     text: String,
-    data: Data,
+    data: Structured,
     is_error: bool,
 }
 
 /// The structured content of an answer, a JSON object.
 #[derive(Debug)]
-enum Data {
+enum Structured {
     /// The text is the data.
     Text,
     Tree(Value),
@@ -58,10 +58,10 @@ pub(crate) enum ToolError {
         known: &'static [&'static str],
     },
     #[error(
-        "the cursor no longer fits: the skills have changed since it was given; search again without `cursor`"
+        "stale cursor: the skills have changed since it was issued; search again without `cursor`"
     )]
     StaleCursor,
-    #[error("skill not found: {path}{}", Hint(*.lister, "shows the paths there are"))]
+    #[error("skill not found: {path}{}", Hint(*.lister, "lists the paths"))]
     NoSkill {
         path: String,
         /// The tool that shows what there is.
@@ -73,15 +73,15 @@ pub(crate) enum ToolError {
         "path traversal is not allowed: {0}; name a file relative to the skill's own directory, such as assets/form.html"
     )]
     Traversal(String),
-    #[error("asset not found: {file} in {skill} and its parents{}", Hint(*.loader, "lists the files there are"))]
+    #[error("asset not found: {file} in {skill} and its parents{}", Hint(*.loader, "lists the files"))]
     NoFile {
         skill: String,
         file: String,
-        /// The tool that lists the files there are.
+        /// The tool that lists the files.
         loader: Option<&'static str>,
     },
     #[error(
-        "asset declared but missing: {file} is declared by {skill}, but was not there when the skills were read"
+        "asset declared but missing: {file} is declared by {skill}, but was missing when the skills were read"
     )]
     MissingFile { skill: String, file: String },
     #[error(
@@ -99,12 +99,12 @@ struct Known<'a>(&'a [&'static str]);
 /// What a tool would show, if there is such a tool.
 struct Hint(Option<&'static str>, &'static str);
 
-impl Reply {
+impl ToolResult {
     /// An answer in JSON, as text and as structured content.
     pub(crate) fn json(data: &Value) -> Self {
         Self {
             text: data.to_string(),
-            data: Data::Text,
+            data: Structured::Text,
             is_error: false,
         }
     }
@@ -113,7 +113,7 @@ impl Reply {
     pub(crate) fn text(text: String, data: Value) -> Self {
         Self {
             text,
-            data: Data::Tree(data),
+            data: Structured::Tree(data),
             is_error: false,
         }
     }
@@ -123,7 +123,9 @@ impl Reply {
         let data = serde_json::to_string(data);
         Self {
             text,
-            data: Data::Written(data.expect("keys are strings, and memory takes what is written")),
+            data: Structured::Written(
+                data.expect("keys are strings, and memory takes what is written"),
+            ),
             is_error: false,
         }
     }
@@ -147,9 +149,9 @@ impl Reply {
         write(out, &self.text)?;
         out.extend_from_slice(br#"}],"structuredContent":"#);
         match &self.data {
-            Data::Text => out.extend_from_slice(self.text.as_bytes()),
-            Data::Tree(data) => write(out, data)?,
-            Data::Written(data) => out.extend_from_slice(data.as_bytes()),
+            Structured::Text => out.extend_from_slice(self.text.as_bytes()),
+            Structured::Tree(data) => write(out, data)?,
+            Structured::Written(data) => out.extend_from_slice(data.as_bytes()),
         }
         if self.is_error {
             out.extend_from_slice(br#","isError":true"#);
@@ -179,7 +181,7 @@ impl ToolError {
     }
 }
 
-impl From<ToolError> for Reply {
+impl From<ToolError> for ToolResult {
     fn from(error: ToolError) -> Self {
         let mut structured = json!({ "error": error.to_string(), "code": error.code() });
         match &error {
@@ -229,7 +231,7 @@ pub(crate) fn shortened(words: &str) -> String {
     }
 }
 
-/// A digest as it stands on the wire.
+/// A digest in the form sent to clients.
 pub(crate) fn digest(bytes: [u8; 32]) -> String {
     let hex = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
     let mut text = String::with_capacity(7 + 64);

@@ -2,41 +2,43 @@
 
 use serde_json::Value;
 
-use super::dice::Dice;
-use super::frames::{Frame, Kind, Owed, PARSE};
+use super::frames::{Expected, Frame, Kind, PARSE};
+use super::random::Random;
 
 /// Every proper prefix of the line.
 pub(crate) fn cut(frame: &Frame) -> Vec<Frame> {
     let id_end = end_of_id(frame);
     let cuts = (1..frame.line.len()).map(|len| {
         let line = frame.line[..len].to_vec();
-        match &frame.owed {
+        match &frame.expected {
             // A string id is complete with its closing quote; a number only when
             // another character follows it.
-            Owed::Reply { ids, .. } if len > id_end || (len == id_end && ids[0].is_string()) => {
+            Expected::Reply { ids, .. }
+                if len > id_end || (len == id_end && ids[0].is_string()) =>
+            {
                 let ids = ids.clone();
-                Frame::new(line, Owed::Reply { ids, kind: PARSE })
+                Frame::new(line, Expected::Reply { ids, kind: PARSE })
             }
-            _ => Frame::nameless(line, PARSE),
+            _ => Frame::without_id(line, PARSE),
         }
     });
     cuts.collect()
 }
 
 /// One random mutation of the line, and what is known about its reply.
-pub(crate) fn bend(frame: &Frame, other: &Frame, dice: &mut Dice) -> Frame {
+pub(crate) fn mutate(frame: &Frame, other: &Frame, random: &mut Random) -> Frame {
     let mut line = frame.line.clone();
-    let at = dice.below(line.len());
-    let up_to = (at + 1 + dice.below(12)).min(line.len());
-    match dice.below(8) {
-        0 => line[at] = dice.byte(),
-        1 => line[at] ^= 1 << dice.below(8),
+    let at = random.below(line.len());
+    let up_to = (at + 1 + random.below(12)).min(line.len());
+    match random.below(8) {
+        0 => line[at] = random.byte(),
+        1 => line[at] ^= 1 << random.below(8),
         2 => drop(line.drain(at..up_to)),
         3 => {
             let again = line[at..up_to].to_vec();
             line.splice(at..at, again);
         }
-        4 => line.insert(at, *dice.pick(b"\"\\{}[],:0\0\xff\x80 ")),
+        4 => line.insert(at, *random.pick(b"\"\\{}[],:0\0\xff\x80 ")),
         5 => {
             let number: &[&[u8]] = &[
                 b"1e999",
@@ -45,35 +47,35 @@ pub(crate) fn bend(frame: &Frame, other: &Frame, dice: &mut Dice) -> Frame {
                 b"0.",
                 b"\\ud800",
             ];
-            let number = dice.pick(number).to_vec();
+            let number = random.pick(number).to_vec();
             line.splice(at..at, number);
         }
         6 => {
             line.truncate(at);
-            line.extend_from_slice(&other.line[dice.below(other.line.len())..]);
+            line.extend_from_slice(&other.line[random.below(other.line.len())..]);
         }
         _ => line.swap(at, up_to - 1),
     }
     line.iter_mut()
         .filter(|byte| **byte == b'\n')
         .for_each(|byte| *byte = b'n');
-    let owed = owed(&line, frame, at);
-    Frame::new(line, owed)
+    let expected = expected(&line, frame, at);
+    Frame::new(line, expected)
 }
 
-/// What a mutated line is owed. If it is unchanged up to the end of its id, that
+/// The reply to a mutated line. If it is unchanged up to the end of its id, that
 /// id must be answered, whatever follows.
-fn owed(line: &[u8], frame: &Frame, bent_at: usize) -> Owed {
-    if let Owed::Reply { ids, .. } = &frame.owed
-        && bent_at > end_of_id(frame)
+fn expected(line: &[u8], frame: &Frame, mutated_at: usize) -> Expected {
+    if let Expected::Reply { ids, .. } = &frame.expected
+        && mutated_at > end_of_id(frame)
     {
         let ids = ids.clone();
-        return Owed::Reply {
+        return Expected::Reply {
             ids,
             kind: Kind::Any,
         };
     }
-    request_ids(line).map_or(Owed::Unclear, |ids| Owed::Reply {
+    request_ids(line).map_or(Expected::Unclear, |ids| Expected::Reply {
         ids,
         kind: Kind::Any,
     })
