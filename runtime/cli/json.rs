@@ -5,7 +5,7 @@
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use skillbundle_format::{Bundle, Catalog, Settings, hex};
+use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 
 use crate::sources;
 
@@ -527,39 +527,8 @@ pub(crate) const fn role(file: &skillbundle_format::File<'_>) -> &'static str {
     }
 }
 
-/// The settings under the names that `config.yaml` gives them.
-pub(crate) fn settings(settings: &Settings) -> Vec<(&'static str, Value)> {
-    vec![
-        ("matching.min_score", settings.min_score.into()),
-        ("matching.max_results", settings.max_results.into()),
-        (
-            "matching.ambiguity_threshold",
-            settings.ambiguity_threshold.into(),
-        ),
-        ("matching.min_confidence", settings.min_confidence.into()),
-        ("matching.min_margin", settings.min_margin.into()),
-        ("refresh.enabled", settings.refresh_enabled.into()),
-        (
-            "refresh.interval_minutes",
-            settings.refresh_interval_minutes.into(),
-        ),
-        ("scripts.enabled", settings.scripts_enabled.into()),
-        (
-            "scripts.timeout_seconds",
-            settings.script_timeout_seconds.into(),
-        ),
-        (
-            "scripts.max_output_bytes",
-            settings.script_max_output_bytes.into(),
-        ),
-        (
-            "scripts.allowed_extensions",
-            settings.script_extensions.clone().into(),
-        ),
-        ("assets.max_size_bytes", settings.asset_max_bytes.into()),
-        (
-            "assets.inline_text_max_bytes",
-            settings.asset_inline_max_bytes.into(),
-        ),
-    ]
+/// The settings that a bundle carries, under their names in `config.yaml`.
+pub(crate) fn settings(settings: &Settings) -> impl Iterator<Item = (String, Value)> {
+    let value = |it: &Setting| Some((it.name(), it.value(settings)?));
+    SETTINGS.iter().filter_map(value)
 }

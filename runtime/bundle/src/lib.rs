@@ -49,7 +49,7 @@ pub use model::{
 pub use names::branch;
 pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
-pub use settings::Settings;
+pub use settings::{SETTINGS, Setting, SettingKind, Settings};
 pub use skill::Skill;
 pub use skillbundle_search::keywords::Decision;
 pub use verify::Verified;

@@ -234,6 +234,10 @@ fn describe(limit: Limit) -> (&'static str, String) {
         Limit::Joint(most, effect) => ("server and tool name", name(most, effect)),
         Limit::Skills(most) => ("skills", count(most, "per server")),
         Limit::Listing(most) => ("listing of skills", count(most, "bytes")),
+        Limit::Uri(most) => ("URI", count(most, "bytes")),
+        Limit::SkillFiles(most) => ("files of a skill", count(most, "files")),
+        Limit::SkillBytes(most) => ("size of a skill", count(most, "bytes")),
+        Limit::SkillMd(most) => ("size of a SKILL.md", count(most, "bytes")),
     }
 }
 

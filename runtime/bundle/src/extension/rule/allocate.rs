@@ -5,9 +5,10 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
 use super::super::generated::generate;
-use super::super::uri::{SKILL_MD, URI_LEN, address, file_uri, numbered};
+use super::super::uri::{SKILL_MD, address, file_uri, numbered};
 use super::{Origin, Planned, PlannedFile, Site, Unpublished, join, parent};
 use crate::content::chain;
+use crate::hosts::URI_BYTES;
 use crate::mime;
 use crate::model::{Dialect, SkillSet};
 
@@ -107,7 +108,7 @@ impl<'a> UriAllocator<'a> {
     ) -> Result<Vec<PlannedFile>, Unpublished> {
         let directory = address(path);
         let own = join(&directory, SKILL_MD);
-        if own.len() > URI_LEN {
+        if own.len() > URI_BYTES {
             return Err(Unpublished::File(SKILL_MD.to_owned()));
         }
         let mut by_uri = BTreeMap::from([(own, Origin::SkillMd)]);
@@ -118,7 +119,7 @@ impl<'a> UriAllocator<'a> {
             let refused = || Unpublished::File(file.to_owned());
             let uri = file_uri(&directory, &spelled(file)).ok_or_else(refused)?;
             match by_uri.entry(uri) {
-                Entry::Vacant(place) if place.key().len() <= URI_LEN => {
+                Entry::Vacant(place) if place.key().len() <= URI_BYTES => {
                     let is_text = mime::is_text(bytes);
                     place.insert(Origin::File { skill, at, is_text });
                 }
