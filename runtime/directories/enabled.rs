@@ -288,8 +288,10 @@ fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<String>]) {
 
 /// Fails with one line if this is not a directory that can be read.
 fn check_directory(dir: &Path) -> Result<()> {
-    let found = std::fs::metadata(dir)
-        .map_err(|error| anyhow!("cannot read directory {}: {error}", dir.display()))?;
+    let found = std::fs::metadata(dir).map_err(|source| skillbundle_format::Error::Read {
+        path: dir.to_owned(),
+        source,
+    })?;
     if found.is_dir() {
         return Ok(());
     }

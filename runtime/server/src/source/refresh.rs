@@ -259,7 +259,7 @@ impl Inner {
     }
 
     fn blame(&self, error: &Error) -> String {
-        format!("{}: {error}", self.source.describe())
+        format!("{}: {error:#}", self.source.describe())
     }
 }
 
