@@ -133,7 +133,7 @@ fn read_section(
     unknown(document, fields, &known, section, out);
     for setting in of_section {
         if fields.get(setting.key).is_some_and(|node| !node.is_null()) {
-            let value = Value {
+            let value = SettingValue {
                 document,
                 fields,
                 setting,
@@ -175,13 +175,13 @@ fn unknown(
 }
 
 /// The value of one setting in a file.
-struct Value<'a> {
+struct SettingValue<'a> {
     document: &'a Document,
     fields: Fields<'a>,
     setting: &'a Setting,
 }
 
-impl Value<'_> {
+impl SettingValue<'_> {
     fn apply(&self, settings: &mut Settings, out: &mut Vec<Diagnostic>) {
         let key = self.setting.key;
         match &self.setting.kind {

@@ -7,7 +7,7 @@ use skillbundle_format::{Dialect, SkillEntry, SkillSet};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::discover::Discovery;
-use crate::draft::{Content, Draft, Drafts};
+use crate::draft::{Draft, Drafts, FileOrigin};
 use crate::paths::stem;
 use crate::source::Tree;
 use crate::{Failed, Root, frontmatter, root_entry};
@@ -96,7 +96,7 @@ fn unfinished_pages(
 
 fn draft(skill: &SkillEntry, root: u32, shown: String) -> Draft {
     let mut entry = skill.clone();
-    let content = Content::Kept(std::mem::take(&mut entry.files));
+    let content = FileOrigin::Kept(std::mem::take(&mut entry.files));
     entry.root = root;
     entry.parent = None;
     Draft::new(entry, shown, None, content)

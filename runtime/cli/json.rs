@@ -184,12 +184,12 @@ pub(crate) struct Candidate<'a> {
     pub(crate) score: f64,
     pub(crate) ranker: &'static str,
     pub(crate) matched_keywords: Vec<String>,
-    pub(crate) why: Explanation<'a>,
+    pub(crate) why: CandidateExplanation<'a>,
 }
 
 /// What made a candidate's score.
 #[derive(Serialize)]
-pub(crate) struct Explanation<'a> {
+pub(crate) struct CandidateExplanation<'a> {
     pub(crate) matches: Vec<TermScore<'a>>,
     pub(crate) pairs: Vec<PairScore<'a>>,
     pub(crate) name_share: f64,
@@ -241,7 +241,7 @@ pub(crate) struct Root<'a> {
 
 /// The body of `inspect --host`.
 #[derive(Serialize)]
-pub(crate) struct HostView<'a> {
+pub(crate) struct HostInspection<'a> {
     pub(crate) host: &'static str,
     pub(crate) title: &'static str,
     pub(crate) server: &'a str,
@@ -252,10 +252,10 @@ pub(crate) struct HostView<'a> {
     pub(crate) bytes: usize,
     pub(crate) estimated_tokens: usize,
     pub(crate) instructions_size: TextSize,
-    pub(crate) tools: Vec<Tool<'a>>,
+    pub(crate) tools: Vec<HostTool<'a>>,
     pub(crate) not_offered: Vec<NotOffered<'a>>,
-    pub(crate) listing: Option<Listing<'a>>,
-    pub(crate) limits: Vec<HostLimit>,
+    pub(crate) listing: Option<HostListing<'a>>,
+    pub(crate) limits: Vec<HostLimitRow>,
 }
 
 /// How long a text is, and how much of it a host keeps.
@@ -268,7 +268,7 @@ pub(crate) struct TextSize {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Tool<'a> {
+pub(crate) struct HostTool<'a> {
     pub(crate) name: &'a str,
     pub(crate) seen_as: &'a str,
     pub(crate) bytes: usize,
@@ -287,7 +287,7 @@ pub(crate) struct NotOffered<'a> {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Listing<'a> {
+pub(crate) struct HostListing<'a> {
     pub(crate) bytes: usize,
     pub(crate) kept: &'a [String],
     pub(crate) dropped: &'a [String],
@@ -295,7 +295,7 @@ pub(crate) struct Listing<'a> {
 }
 
 #[derive(Serialize)]
-pub(crate) struct HostLimit {
+pub(crate) struct HostLimitRow {
     pub(crate) what: &'static str,
     pub(crate) limit: String,
     pub(crate) source: &'static str,

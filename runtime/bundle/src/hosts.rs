@@ -38,7 +38,7 @@ pub struct Host {
     /// The pattern of the tool name that it builds from `{server}` and `{tool}`.
     pub form: &'static str,
     /// The source of that pattern.
-    pub form_source: Source,
+    pub form_source: Citation,
     /// Its limits, in the order in which they apply to a name.
     pub limits: &'static [HostLimit],
     /// Other factors that determine what a model sees; may be empty.
@@ -52,13 +52,13 @@ pub struct HostLimit {
     /// The limit.
     pub limit: Limit,
     /// Its source.
-    pub source: Source,
+    pub source: Citation,
 }
 
 /// The source of a figure.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Source {
+pub struct Citation {
     /// A program with its version, a file, or issues.
     pub place: &'static str,
     /// Whether the figure was reported by others and not verified in the host's code.
@@ -130,21 +130,21 @@ impl Effect {
     }
 }
 
-const fn verified(place: &'static str) -> Source {
-    Source {
+const fn verified(place: &'static str) -> Citation {
+    Citation {
         place,
         second_hand: false,
     }
 }
 
-const fn reported(place: &'static str) -> Source {
-    Source {
+const fn reported(place: &'static str) -> Citation {
+    Citation {
         place,
         second_hand: true,
     }
 }
 
-const fn limit(limit: Limit, source: Source) -> HostLimit {
+const fn limit(limit: Limit, source: Citation) -> HostLimit {
     HostLimit { limit, source }
 }
 

@@ -47,7 +47,7 @@ pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 pub use names::branch;
-pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
+pub use route::{Candidate, Explanation, PairScore, Route, TermScore, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
 pub use settings::{SETTINGS, Setting, SettingKind, Settings};
 pub use skill::Skill;
