@@ -2,14 +2,14 @@
 
 use skillbundle_compiler::{Compiled, Options, compile, fingerprint, recompile};
 
-use crate::kit::{Tree, page, paths, skill};
+use crate::kit::{CompileTree, Tree, page, paths, skill};
 
 #[test]
 fn a_root_that_appears_later_is_noticed() {
     let tree = Tree::new();
     let roots = tree.roots(&["late"]);
     let before = fingerprint(&roots).expect("a missing root is no failure");
-    tree.skill("late/a", "a");
+    tree.skill("late/a", "a", "A skill");
     assert_ne!(fingerprint(&roots).expect("it is there"), before);
     assert_eq!(paths(&tree.compile(&["late"])), ["a"]);
 }
@@ -130,7 +130,8 @@ fn descriptions(compiled: &Compiled) -> Vec<&str> {
 #[test]
 fn a_deleted_skill_is_not_kept() {
     let tree = Tree::new();
-    tree.skill("r/a", "a").skill("r/b", "b");
+    tree.skill("r/a", "a", "A skill")
+        .skill("r/b", "b", "A skill");
     let roots = tree.roots(&["r"]);
     let first = compile(&roots, &Options::default()).expect("the root is there");
     std::fs::remove_dir_all(tree.path("r/a")).expect("a directory");
@@ -143,7 +144,7 @@ fn a_failed_skill_has_the_path_it_would_have() {
     let tree = Tree::new();
     tree.file("r/g/a/SKILL.md", "no frontmatter")
         .file("r/SKILL.md", "---\nname: x")
-        .skill("r/ok", "ok");
+        .skill("r/ok", "ok", "A skill");
     let failed = tree.compile(&["r"]).failed;
     let failed: Vec<_> = failed
         .iter()
