@@ -284,7 +284,7 @@ mod tests {
                 assert!(!limit.source.place.is_empty(), "{}", host.id);
             }
         }
-        assert!(find("nobody").is_none());
+        assert!(find("unknown").is_none());
     }
 
     #[test]

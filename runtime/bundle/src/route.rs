@@ -355,10 +355,13 @@ impl<'a, 's> Router<'a, 's> {
             self.settings.ambiguity_threshold,
             self.settings.max_results,
         );
-        let told = |rated: Rated<'a>| rated.told().map(Candidate::by_keywords);
-        let weak = weak.into_iter().take(most_weak).map(told);
+        let into_match = |rated: Rated<'a>| rated.into_match().map(Candidate::by_keywords);
+        let weak = weak.into_iter().take(most_weak).map(into_match);
         let weak = weak.collect::<Result<_, _>>()?;
-        let candidates = rated.into_iter().map(told).collect::<Result<_, _>>()?;
+        let candidates = rated
+            .into_iter()
+            .map(into_match)
+            .collect::<Result<_, _>>()?;
         Ok((
             Found {
                 decision,

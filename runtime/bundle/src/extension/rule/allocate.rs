@@ -174,16 +174,16 @@ impl<'a> UriAllocator<'a> {
         let same = |outer: (usize, &'p Planned), inner: (usize, &'p Planned), at: &str| {
             let directory = address(at) + "/";
             let there = |file: &&PlannedFile| file.uri.starts_with(&directory);
-            let told = |(id, planned): (usize, &'p Planned), file: &'p PlannedFile| {
+            let content_of = |(id, planned): (usize, &'p Planned), file: &'p PlannedFile| {
                 let skill = &self.set.skills[id];
                 (file.uri.as_str(), planned.bytes(self.set, skill, file))
             };
             let files = outer.1.files.iter().filter(there);
-            files.map(|file| told(outer, file)).eq(inner
+            files.map(|file| content_of(outer, file)).eq(inner
                 .1
                 .files
                 .iter()
-                .map(|file| told(inner, file)))
+                .map(|file| content_of(inner, file)))
         };
         let known = |other: usize| Some((other, self.planned.get(other)?.as_ref().ok()?));
         let own = (id, planned);
