@@ -37,7 +37,8 @@ pub(crate) fn directory() -> Option<PathBuf> {
 /// A cache that cannot be used is reported once: everything works without it, but slower.
 pub(crate) fn open(roots: &[&Path]) -> Option<Store> {
     let directory = directory()?;
-    let is_inside = |root: &&Path| std::path::absolute(root).is_ok_and(|it| directory.starts_with(it));
+    let is_inside =
+        |root: &&Path| std::path::absolute(root).is_ok_and(|it| directory.starts_with(it));
     if roots.iter().any(is_inside) {
         return None;
     }

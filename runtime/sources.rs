@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill, include_bundle};
 use skillbundle_search::text::fold;
 use skillbundle_search::typos;
@@ -239,15 +239,18 @@ impl Opened {
 
 /// What this path is: a directory, a bundle by its magic, or a Markdown file.
 fn kind_of(path: &Path) -> Result<PathKind> {
-    let metadata =
-        fs::metadata(path).map_err(|error| anyhow!("cannot read {}: {error}", path.display()))?;
+    let cannot_read = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let metadata = fs::metadata(path).map_err(cannot_read)?;
     if metadata.is_dir() {
         return Ok(PathKind::Directory);
     }
     let mut start = Vec::new();
     File::open(path)
         .and_then(|file| file.take(QUOTED_BYTES as u64).read_to_end(&mut start))
-        .map_err(|error| anyhow!("cannot read {}: {error}", path.display()))?;
+        .map_err(cannot_read)?;
     if skillbundle_format::is_bundle(&start) {
         return Ok(PathKind::Bundle);
     }
@@ -384,7 +387,7 @@ fn suggestion<'a>(catalog: &Catalog<'a>, typed: &str) -> Result<Option<&'a str>>
 pub(crate) fn open_file(file: &Path) -> Result<Bundle> {
     Bundle::open(file).map_err(|error| match error {
         Error::Read { .. } => error.into(),
-        error => anyhow!("{}: {error}", file.display()),
+        error => anyhow::Error::new(error).context(file.display().to_string()),
     })
 }
 

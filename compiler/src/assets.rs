@@ -12,7 +12,7 @@ use skillbundle_format::{Execution, FileEntry, Role};
 pub(crate) use declarations::{Declaration, declarations};
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::draft::{Content, Draft};
+use crate::draft::{Draft, FileOrigin};
 use crate::paths::{is_skill_file, join, stem};
 use crate::rules;
 use crate::source::{FileId, Tree, TreeEntry, TreeRoot};
@@ -23,12 +23,12 @@ pub(crate) fn wanted(tree: &Tree, drafts: &[Draft]) -> Vec<FileId> {
     for draft in drafts {
         let root = draft.entry.root as usize;
         match &draft.content {
-            Content::Kept(_) | Content::Resources(None, _) => {}
-            Content::Directory(directory, _) => {
+            FileOrigin::Kept(_) | FileOrigin::Resources(None, _) => {}
+            FileOrigin::Directory(directory, _) => {
                 let own = own_files(&tree.roots[root], directory);
                 wanted.extend(own.map(|(entry, _)| FileId { root, entry }));
             }
-            Content::Resources(Some(directory), declared) => {
+            FileOrigin::Resources(Some(directory), declared) => {
                 let paths = declared.iter().map(|it| join(directory, &it.path));
                 let found = paths.filter_map(|path| tree.roots[root].find(&path));
                 wanted.extend(found.map(|entry| FileId { root, entry }));
@@ -43,15 +43,15 @@ pub(crate) fn wanted(tree: &Tree, drafts: &[Draft]) -> Vec<FileId> {
 /// Adds its files to a skill, sorted by path. Their content was read before.
 pub(crate) fn attach(tree: &Tree, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
     let root = &tree.roots[draft.entry.root as usize];
-    let content = std::mem::replace(&mut draft.content, Content::Kept(Vec::new()));
+    let content = std::mem::replace(&mut draft.content, FileOrigin::Kept(Vec::new()));
     let mut files = match content {
-        Content::Kept(files) => files,
-        Content::Directory(directory, declared) => {
+        FileOrigin::Kept(files) => files,
+        FileOrigin::Directory(directory, declared) => {
             let files = in_directory(root, &directory, declared, draft, out);
             rules::files::check(root, &directory, &files, &draft.shown, out);
             files
         }
-        Content::Resources(directory, declared) => {
+        FileOrigin::Resources(directory, declared) => {
             in_resources(root, directory.as_deref(), declared, draft, out)
         }
     };

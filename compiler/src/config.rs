@@ -1,9 +1,9 @@
-//! A content root's `config.yaml` (spec 3 §11): which file counts, and the table of
-//! settings. Content may tune how skills are matched and may narrow what is allowed;
-//! anything that would widen it has no effect and is up to the operator. If a
-//! narrowing setting cannot be read, the narrower value counts.
+//! Reads a content root's `config.yaml` (spec 3 §11) into the settings of
+//! [`SETTINGS`]. Content may tune how skills are matched and may narrow what is
+//! allowed; anything that would widen it has no effect and is up to the operator. If
+//! a narrowing setting cannot be read, the narrower value counts.
 
-use skillbundle_format::Settings;
+use skillbundle_format::{SETTINGS, Setting, SettingKind, Settings};
 use skillbundle_search::suggest;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
@@ -12,72 +12,6 @@ use crate::source::{FileId, Tree};
 
 /// Its path in a root.
 pub(crate) const CONFIG: &str = "config.yaml";
-
-/// One setting.
-struct Setting {
-    section: &'static str,
-    key: &'static str,
-    kind: Kind,
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the documentation"))]
-    meaning: &'static str,
-}
-
-/// The type of a setting, where it is stored, and what content may do with it. The
-/// default is what `Settings::default()` has there.
-enum Kind {
-    /// Tune: a number from 0 to 1.
-    Fraction(fn(&mut Settings) -> &mut f64),
-    /// Tune: a number from 0 up; the default depends on the skills.
-    Positive(fn(&mut Settings) -> &mut Option<f64>),
-    /// Tune: a whole number from 1 up.
-    Count(fn(&mut Settings) -> &mut u32),
-    /// Narrow: a whole number from 1 up to the default.
-    Lower(fn(&mut Settings) -> &mut u32),
-    /// Narrow: a number of bytes up to the default.
-    LowerBytes(fn(&mut Settings) -> &mut u64),
-    /// Narrow: on by default, can be turned off.
-    Switch(fn(&mut Settings) -> &mut bool),
-    /// Narrow: a subset of the default's items.
-    Subset(fn(&mut Settings) -> &mut Vec<String>),
-    /// No effect in content. The default, as JSON, is accepted silently, since
-    /// people copy the whole example of the specification.
-    Operator(&'static str),
-}
-
-const fn setting(
-    section: &'static str,
-    key: &'static str,
-    kind: Kind,
-    meaning: &'static str,
-) -> Setting {
-    Setting {
-        section,
-        key,
-        kind,
-        meaning,
-    }
-}
-
-/// Spec 3 §11.2, and the keys that tune the rankers.
-#[rustfmt::skip]
-const SETTINGS: &[Setting] = &[
-    setting("matching", "min_score", Kind::Fraction(|it| &mut it.min_score), "skills below this score are left out"),
-    setting("matching", "max_results", Kind::Count(|it| &mut it.max_results), "how many candidates an ambiguous answer names"),
-    setting("matching", "ambiguity_threshold", Kind::Fraction(|it| &mut it.ambiguity_threshold), "two best scores closer than this are ambiguous"),
-    setting("matching", "min_confidence", Kind::Positive(|it| &mut it.min_confidence), "skills of the folder dialect below this confidence are left out"),
-    setting("matching", "min_margin", Kind::Fraction(|it| &mut it.min_margin), "share of its score by which the best skill of the folder dialect must lead"),
-    setting("refresh", "enabled", Kind::Switch(|it| &mut it.refresh_enabled), "whether the skills are refreshed periodically"),
-    setting("refresh", "interval_minutes", Kind::Count(|it| &mut it.refresh_interval_minutes), "minutes between two refreshes"),
-    setting("scripts", "enabled", Kind::Switch(|it| &mut it.scripts_enabled), "whether a server may run scripts"),
-    setting("scripts", "timeout_seconds", Kind::Lower(|it| &mut it.script_timeout_seconds), "seconds after which a script is stopped"),
-    setting("scripts", "max_output_bytes", Kind::LowerBytes(|it| &mut it.script_max_output_bytes), "bytes kept of each output stream of a script"),
-    setting("scripts", "allowed_extensions", Kind::Subset(|it| &mut it.script_extensions), "extensions of files that may be run"),
-    setting("scripts", "runners", Kind::Operator(r#"{".sh":"bash",".ts":"npx tsx",".js":"node",".py":"python3"}"#), "the program for each extension"),
-    setting("assets", "max_size_bytes", Kind::LowerBytes(|it| &mut it.asset_max_bytes), "size of the largest file that is served"),
-    setting("assets", "inline_text_max_bytes", Kind::LowerBytes(|it| &mut it.asset_inline_max_bytes), "size of the largest text that is shown inline"),
-    setting("analytics", "enabled", Kind::Operator("false"), "whether events are recorded"),
-    setting("analytics", "endpoint", Kind::Operator("\"\""), "where events are sent"),
-];
 
 /// The sections of the table, in order.
 fn sections() -> Vec<&'static str> {
@@ -199,7 +133,7 @@ fn read_section(
     unknown(document, fields, &known, section, out);
     for setting in of_section {
         if fields.get(setting.key).is_some_and(|node| !node.is_null()) {
-            let value = Value {
+            let value = SettingValue {
                 document,
                 fields,
                 setting,
@@ -241,27 +175,27 @@ fn unknown(
 }
 
 /// The value of one setting in a file.
-struct Value<'a> {
+struct SettingValue<'a> {
     document: &'a Document,
     fields: Fields<'a>,
     setting: &'a Setting,
 }
 
-impl Value<'_> {
+impl SettingValue<'_> {
     fn apply(&self, settings: &mut Settings, out: &mut Vec<Diagnostic>) {
         let key = self.setting.key;
         match &self.setting.kind {
-            Kind::Fraction(slot) => {
+            SettingKind::Fraction(slot) => {
                 let value = self.fields.number(key, out);
                 let in_range = |value: &f64| (0.0..=1.0).contains(value);
                 self.store(slot(settings), value, in_range, "a number from 0 to 1", out);
             }
-            Kind::Positive(slot) => {
+            SettingKind::Positive(slot) => {
                 let value = self.fields.number(key, out).map(Some);
                 let in_range = |it: &Option<f64>| it.is_some_and(|it| it.is_finite() && it >= 0.0);
                 self.store(slot(settings), value, in_range, "a number from 0 up", out);
             }
-            Kind::Count(slot) => {
+            SettingKind::Count(slot) => {
                 if let Some(value) = self.whole(1, out) {
                     match u32::try_from(value) {
                         Ok(value) => *slot(settings) = value,
@@ -269,21 +203,21 @@ impl Value<'_> {
                     }
                 }
             }
-            Kind::Lower(slot) => {
+            SettingKind::Lower(slot) => {
                 if let Some(value) = self.lowered(1, u64::from(*slot(settings)), out) {
                     *slot(settings) = u32::try_from(value).unwrap_or(*slot(settings));
                 }
             }
-            Kind::LowerBytes(slot) => {
+            SettingKind::LowerBytes(slot) => {
                 if let Some(value) = self.lowered(0, *slot(settings), out) {
                     *slot(settings) = value;
                 }
             }
-            Kind::Switch(slot) => {
+            SettingKind::Switch(slot) => {
                 *slot(settings) = self.fields.bool(key, out).unwrap_or(false);
             }
-            Kind::Subset(slot) => self.subset(slot(settings), out),
-            Kind::Operator(default) => self.operator(default, out),
+            SettingKind::Subset(slot) => self.subset(slot(settings), out),
+            SettingKind::Operator(default) => self.operator(default, out),
         }
     }
 
@@ -326,7 +260,9 @@ impl Value<'_> {
     fn lowered(&self, least: u64, limit: u64, out: &mut Vec<Diagnostic>) -> Option<u64> {
         let value = self.whole(least, out)?;
         if value > limit {
-            out.push(self.needs_operator(&format!("raise `{}` above {limit}", self.name())));
+            out.push(
+                self.needs_operator(&format!("raise `{}` above {limit}", self.setting.name())),
+            );
             return None;
         }
         Some(value)
@@ -347,12 +283,8 @@ impl Value<'_> {
         let parse = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();
         let written = self.fields.get(self.setting.key).map(to_json);
         if written.and_then(|json| parse(&json)) != parse(default) {
-            out.push(self.needs_operator(&format!("set `{}`", self.name())));
+            out.push(self.needs_operator(&format!("set `{}`", self.setting.name())));
         }
-    }
-
-    fn name(&self) -> String {
-        format!("{}.{}", self.setting.section, self.setting.key)
     }
 
     fn needs_operator(&self, what: &str) -> Diagnostic {
@@ -364,7 +296,7 @@ impl Value<'_> {
     }
 
     fn invalid(&self, wanted: &str) -> Diagnostic {
-        let message = format!("`{}` should be {wanted}", self.name());
+        let message = format!("`{}` should be {wanted}", self.setting.name());
         self.document
             .diagnostic(Code::ConfigInvalidValue, message)
             .at(self.fields.value_span(self.setting.key))

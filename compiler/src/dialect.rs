@@ -12,11 +12,11 @@ pub(crate) use folder::read as read_folder;
 pub(crate) use tree::read as read_page;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::frontmatter::{Document, Fields, Kind, Style, keys};
+use crate::frontmatter::{Document, Fields, NodeKind, Style, keys};
 use crate::source::{FileId, TreeEntry, TreeRoot};
 
 /// A Markdown file to read.
-pub(crate) struct Source<'a> {
+pub(crate) struct MarkdownFile<'a> {
     pub(crate) id: FileId,
     pub(crate) root: &'a TreeRoot,
     pub(crate) entry: &'a TreeEntry,
@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
 }
 
 /// The part of an entry that both dialects share. The caller adds the rest.
-fn common(source: &Source<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnostic>) -> SkillEntry {
+fn common(source: &MarkdownFile<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnostic>) -> SkillEntry {
     let document = source.document;
     SkillEntry {
         path: String::new(),
@@ -51,16 +51,16 @@ fn common(source: &Source<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnostic>) -
 
 /// True unless it is exactly `false`; `no`, `"false"` and `0` do not count, since
 /// losing inherited text by mistake is worse than keeping it.
-fn inherit(source: &Source<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnostic>) -> bool {
+fn inherit(source: &MarkdownFile<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnostic>) -> bool {
     let Some(node) = fields.get(keys::INHERIT) else {
         return true;
     };
     let word = match &node.kind {
-        Kind::Scalar {
+        NodeKind::Scalar {
             text,
             style: Style::Plain,
         } => text.to_lowercase(),
-        Kind::Null => return true,
+        NodeKind::Null => return true,
         _ => String::new(),
     };
     if word != "true" && word != "false" {
@@ -78,7 +78,7 @@ fn text(fields: &Fields<'_>, key: &str, out: &mut Vec<Diagnostic>) -> Option<Str
 }
 
 /// Reports a required text that is missing or blank.
-fn missing(source: &Source<'_>, fields: &Fields<'_>, key: &str) -> Diagnostic {
+fn missing(source: &MarkdownFile<'_>, fields: &Fields<'_>, key: &str) -> Diagnostic {
     let (code, example) = match key {
         keys::NAME => (Code::MissingName, "the folder's name"),
         _ => (

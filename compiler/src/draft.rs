@@ -11,11 +11,11 @@ use skillbundle_format::{FileEntry, SkillEntry};
 use crate::Failed;
 use crate::assets::Declaration;
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::dialect::{self, Source};
+use crate::dialect::{self, MarkdownFile};
 use crate::discover::{Claims, Discovery, FileKind, classify};
 use crate::frontmatter::{self, Document, keys};
-use crate::reuse::{Reuse, Traits};
 use crate::paths::{ancestors, directory, file_name, is_marker, join, stem};
+use crate::reuse::{Reuse, Traits};
 use crate::source::{FileId, ReadError, Tree, TreeEntry};
 
 /// A skill as described by its own file. Parent and files are added later.
@@ -28,14 +28,14 @@ pub(crate) struct Draft {
     /// The position of its `name`, if it has one.
     pub(crate) name_span: Option<Span>,
     /// Where its files come from.
-    pub(crate) content: Content,
+    pub(crate) content: FileOrigin,
     /// Whether it is below a dot folder, which puts it last in order.
     pub(crate) in_dot_folder: bool,
 }
 
 /// Where a skill's files come from.
 #[derive(Debug)]
-pub(crate) enum Content {
+pub(crate) enum FileOrigin {
     /// Every file below the directory; some may be declared.
     Directory(String, Vec<Declaration>),
     /// The declared files, in the resource directory if it exists.
@@ -49,7 +49,7 @@ impl Draft {
         entry: SkillEntry,
         shown: String,
         name_span: Option<Span>,
-        content: Content,
+        content: FileOrigin,
     ) -> Self {
         let in_dot_folder = directory(&entry.file_path)
             .split('/')
@@ -66,7 +66,7 @@ impl Draft {
     /// The files that a page declares, as root and path.
     fn declared_paths(&self) -> impl Iterator<Item = (usize, String)> {
         let (directory, declared) = match &self.content {
-            Content::Resources(Some(directory), declared) => (directory.as_str(), &declared[..]),
+            FileOrigin::Resources(Some(directory), declared) => (directory.as_str(), &declared[..]),
             _ => ("", &[][..]),
         };
         declared
@@ -285,12 +285,12 @@ fn with_source(
     tree: &Tree,
     id: FileId,
     document: Option<&Document>,
-    read: impl FnOnce(&Source<'_>) -> Option<Draft>,
+    read: impl FnOnce(&MarkdownFile<'_>) -> Option<Draft>,
 ) -> Option<Draft> {
     let (entry, document) = (tree.entry(id), document?);
     let bytes = entry.bytes.as_ref()?;
     let (root, shown) = (&tree.roots[id.root], &tree.shown(id));
-    read(&Source {
+    read(&MarkdownFile {
         id,
         root,
         entry,

@@ -2,19 +2,13 @@
 //! hosts accept. Which skills it can serve is decided by the format crate, which
 //! writes the listing.
 
+use skillbundle_format::hosts::{NAME_CHARS, SKILL_BYTES, SKILL_FILES, SKILL_MD_BYTES, URI_BYTES};
 use skillbundle_format::{
     Dialect, Publication, SkillEntry, SkillSet, Unpublished, publications, slug,
 };
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::draft::Draft;
-
-/// Limits of one skill in common hosts, including its `SKILL.md`.
-const PORTABLE_FILES: usize = 512;
-const PORTABLE_BYTES: u64 = 16 << 20;
-
-/// Limit of a `SKILL.md` in Claude Code, in bytes.
-const PORTABLE_TEXT: u64 = 1_000_000;
 
 /// Where diagnostics about a skill point.
 pub(crate) struct Position {
@@ -78,23 +72,23 @@ fn large_skill(
     files: usize,
     bytes: u64,
 ) -> Option<Diagnostic> {
-    if files <= PORTABLE_FILES && bytes <= PORTABLE_BYTES {
+    if files <= SKILL_FILES && bytes <= SKILL_BYTES as u64 {
         return None;
     }
     let inherited = match skill.dialect {
         Dialect::Tree => ", inherited ones included",
         Dialect::Folder => "",
     };
-    let (size, limit) = (bytes >> 20, PORTABLE_BYTES >> 20);
+    let (size, limit) = (bytes >> 20, SKILL_BYTES >> 20);
     let message = format!("this skill has {files} files and {size} MiB{inherited}");
     let diagnostic = Diagnostic::new(Code::SkillTooLarge, position.shown.as_str(), message);
     Some(diagnostic.help(format!(
-        "split the skill: common hosts load at most {PORTABLE_FILES} files and {limit} MiB"
+        "split the skill: common hosts load at most {SKILL_FILES} files and {limit} MiB"
     )))
 }
 
 fn large_text(skill: &SkillEntry, position: &Position, bytes: u64) -> Option<Diagnostic> {
-    if bytes <= PORTABLE_TEXT {
+    if bytes <= SKILL_MD_BYTES as u64 {
         return None;
     }
     let (what, help) = match skill.dialect {
@@ -107,7 +101,7 @@ fn large_text(skill: &SkillEntry, position: &Position, bytes: u64) -> Option<Dia
             "shorten the pages above it, or write `inherit: false`",
         ),
     };
-    let message = format!("{what} has {bytes} bytes, hosts load {PORTABLE_TEXT}");
+    let message = format!("{what} has {bytes} bytes, hosts load {SKILL_MD_BYTES}");
     let diagnostic = Diagnostic::new(Code::SkillTooLarge, position.shown.as_str(), message);
     Some(diagnostic.help(help))
 }
@@ -126,7 +120,7 @@ fn left_out(
         Unpublished::Name => {
             let name = slug(&skill.name);
             report("it does not allow this name", position.name).help(format!(
-                "write `name: {name}`; it allows up to 64 of a-z, 0-9 and single hyphens"
+                "write `name: {name}`; it allows up to {NAME_CHARS} of a-z, 0-9 and single hyphens"
             ))
         }
         Unpublished::Description => {
@@ -138,8 +132,9 @@ fn left_out(
             .severity(Severity::Info),
         Unpublished::ByteOrderMark => report("the file begins with a byte order mark", None)
             .help("save it as UTF-8 without a byte order mark"),
-        Unpublished::File(path) => report(&format!("the URI of `{path}` is too long"), None)
-            .help("rename the file or move the skill; a URI has at most 2,048 bytes"),
+        Unpublished::File(path) => report(&format!("the URI of `{path}` is too long"), None).help(
+            format!("rename the file or move the skill; a URI has at most {URI_BYTES} bytes"),
+        ),
         Unpublished::Taken(other) => report("another skill has its URI", position.name)
             .related_in(&positions[*other].shown, None, "this skill has the URI")
             .help("give one of the two another name"),

@@ -17,7 +17,7 @@ use std::ops::Range;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 pub(crate) use fields::Fields;
-pub(crate) use node::{Kind, Node, Style, to_json};
+pub(crate) use node::{Node, NodeKind, Style, to_json};
 
 /// A parsed file. All ranges are byte offsets into the file as it is on disk.
 #[derive(Debug, Clone)]

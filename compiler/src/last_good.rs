@@ -9,8 +9,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::discover::Discovery;
 use crate::draft::Drafts;
 use crate::paths::stem;
-use crate::source::Tree;
 use crate::reuse::{kept, skills_by_file};
+use crate::source::Tree;
 use crate::{Failed, Root, frontmatter};
 
 /// Adds drafts for the skills of `previous` that failed now.

@@ -12,7 +12,7 @@ use skillbundle_format::{SkillEntry, SkillSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::discover::{Discovery, FileKind, classify};
-use crate::draft::{Content, Draft};
+use crate::draft::{Draft, FileOrigin};
 use crate::paths::{directory, is_skill_file, stem};
 use crate::source::{FileId, Tree, TreeRoot};
 use crate::{Root, config, root_entry};
@@ -71,7 +71,12 @@ impl FileStates {
     /// states that fit no file.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let (states, _) = bytes.as_chunks::<STORED>();
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, &it| all << 8 | u64::from(it));
+        let number = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0, |all, &it| all << 8 | u64::from(it))
+        };
         let state = |state: &[u8; STORED]| {
             let traits = state[STORED - 1];
             let traits = Traits {
@@ -143,7 +148,7 @@ impl<'a> Reuse<'a> {
 /// A draft as it was compiled before.
 pub(crate) fn kept(skill: &SkillEntry, root: u32, shown: String) -> Draft {
     let mut entry = skill.clone();
-    let content = Content::Kept(std::mem::take(&mut entry.files));
+    let content = FileOrigin::Kept(std::mem::take(&mut entry.files));
     entry.root = root;
     entry.parent = None;
     Draft::new(entry, shown, None, content)
@@ -176,7 +181,9 @@ pub(crate) fn states(
 ) -> FileStates {
     let related = findings.iter().flat_map(|it| &it.related);
     let files = findings.iter().map(|it| it.file.as_str());
-    let files: BTreeSet<&str> = files.chain(related.filter_map(|it| it.file.as_deref())).collect();
+    let files: BTreeSet<&str> = files
+        .chain(related.filter_map(|it| it.file.as_deref()))
+        .collect();
     let mut states = HashMap::with_capacity(read.len());
     for &(id, traits) in read {
         let root = &tree.roots[id.root];

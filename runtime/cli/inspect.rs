@@ -140,7 +140,7 @@ fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
     out.heading("Settings")?;
     let mut settings = Table::new(&["KEY", "VALUE"]);
     for (key, value) in json::settings(&catalog.settings()?) {
-        settings.row([key, &plain(&value)]);
+        settings.row([key.as_str(), &plain(&value)]);
     }
     out.page(&settings)?;
 
@@ -248,7 +248,6 @@ fn print_json(out: &mut Output, opened: &Opened) -> Result<()> {
         label: root.label,
         scope: root.scope.as_str(),
     });
-    let settings = json::settings(&catalog.settings()?).into_iter();
     let body = json::Inspection {
         origin: &opened.origin,
         storage: bundle.storage(),
@@ -258,9 +257,7 @@ fn print_json(out: &mut Output, opened: &Opened) -> Result<()> {
         file_count,
         file_bytes,
         sections: sections.collect(),
-        settings: settings
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect(),
+        settings: json::settings(&catalog.settings()?).collect(),
         roots: roots.collect(),
         skills: json::skills(&catalog)?,
     };

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use skillbundle_format::{Bundle, Catalog, Settings, hex};
+use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 
 use crate::sources;
 
@@ -184,12 +184,12 @@ pub(crate) struct Candidate<'a> {
     pub(crate) score: f64,
     pub(crate) ranker: &'static str,
     pub(crate) matched_keywords: Vec<String>,
-    pub(crate) why: Explanation<'a>,
+    pub(crate) why: CandidateExplanation<'a>,
 }
 
 /// What made a candidate's score.
 #[derive(Serialize)]
-pub(crate) struct Explanation<'a> {
+pub(crate) struct CandidateExplanation<'a> {
     pub(crate) matches: Vec<TermScore<'a>>,
     pub(crate) pairs: Vec<PairScore<'a>>,
     pub(crate) name_share: f64,
@@ -241,7 +241,7 @@ pub(crate) struct Root<'a> {
 
 /// The body of `inspect --host`.
 #[derive(Serialize)]
-pub(crate) struct HostView<'a> {
+pub(crate) struct HostInspection<'a> {
     pub(crate) host: &'static str,
     pub(crate) title: &'static str,
     pub(crate) server: &'a str,
@@ -252,10 +252,10 @@ pub(crate) struct HostView<'a> {
     pub(crate) bytes: usize,
     pub(crate) estimated_tokens: usize,
     pub(crate) instructions_size: TextSize,
-    pub(crate) tools: Vec<Tool<'a>>,
+    pub(crate) tools: Vec<HostTool<'a>>,
     pub(crate) not_offered: Vec<NotOffered<'a>>,
-    pub(crate) listing: Option<Listing<'a>>,
-    pub(crate) limits: Vec<HostLimit>,
+    pub(crate) listing: Option<HostListing<'a>>,
+    pub(crate) limits: Vec<HostLimitRow>,
 }
 
 /// How long a text is, and how much of it a host keeps.
@@ -268,7 +268,7 @@ pub(crate) struct TextSize {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Tool<'a> {
+pub(crate) struct HostTool<'a> {
     pub(crate) name: &'a str,
     pub(crate) seen_as: &'a str,
     pub(crate) bytes: usize,
@@ -287,7 +287,7 @@ pub(crate) struct NotOffered<'a> {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Listing<'a> {
+pub(crate) struct HostListing<'a> {
     pub(crate) bytes: usize,
     pub(crate) kept: &'a [String],
     pub(crate) dropped: &'a [String],
@@ -295,7 +295,7 @@ pub(crate) struct Listing<'a> {
 }
 
 #[derive(Serialize)]
-pub(crate) struct HostLimit {
+pub(crate) struct HostLimitRow {
     pub(crate) what: &'static str,
     pub(crate) limit: String,
     pub(crate) source: &'static str,
@@ -527,39 +527,8 @@ pub(crate) const fn role(file: &skillbundle_format::File<'_>) -> &'static str {
     }
 }
 
-/// The settings under the names that `config.yaml` gives them.
-pub(crate) fn settings(settings: &Settings) -> Vec<(&'static str, Value)> {
-    vec![
-        ("matching.min_score", settings.min_score.into()),
-        ("matching.max_results", settings.max_results.into()),
-        (
-            "matching.ambiguity_threshold",
-            settings.ambiguity_threshold.into(),
-        ),
-        ("matching.min_confidence", settings.min_confidence.into()),
-        ("matching.min_margin", settings.min_margin.into()),
-        ("refresh.enabled", settings.refresh_enabled.into()),
-        (
-            "refresh.interval_minutes",
-            settings.refresh_interval_minutes.into(),
-        ),
-        ("scripts.enabled", settings.scripts_enabled.into()),
-        (
-            "scripts.timeout_seconds",
-            settings.script_timeout_seconds.into(),
-        ),
-        (
-            "scripts.max_output_bytes",
-            settings.script_max_output_bytes.into(),
-        ),
-        (
-            "scripts.allowed_extensions",
-            settings.script_extensions.clone().into(),
-        ),
-        ("assets.max_size_bytes", settings.asset_max_bytes.into()),
-        (
-            "assets.inline_text_max_bytes",
-            settings.asset_inline_max_bytes.into(),
-        ),
-    ]
+/// The settings that a bundle carries, under their names in `config.yaml`.
+pub(crate) fn settings(settings: &Settings) -> impl Iterator<Item = (String, Value)> {
+    let value = |it: &Setting| Some((it.name(), it.value(settings)?));
+    SETTINGS.iter().filter_map(value)
 }

@@ -184,9 +184,20 @@ pub(crate) fn describe(error: &anyhow::Error) -> (String, Option<&str>) {
             parts.push(cause);
         }
     }
-    let mut causes = error.chain();
-    let help = causes.find_map(|cause| cause.downcast_ref::<HelpfulError>());
-    (parts.join(": "), help.map(|it| it.help.as_str()))
+    (parts.join(": "), error.chain().find_map(help_of))
+}
+
+fn help_of<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> {
+    use skillbundle_server::Error::Bundle;
+    if let Some(error) = cause.downcast_ref::<HelpfulError>() {
+        return Some(&error.help);
+    }
+    // The server's error is transparent: its source is not the bundle's error, but that one's.
+    let of_bundle = match cause.downcast_ref() {
+        Some(Bundle(error)) => Some(error),
+        _ => cause.downcast_ref::<skillbundle_format::Error>(),
+    };
+    of_bundle.map(skillbundle_format::Error::help)
 }
 
 /// Whether a run ended because the reader of stdout closed it.

@@ -2,7 +2,7 @@
 //! only. The line is erased when the work ends.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -24,22 +24,26 @@ impl Progress {
         }
         let text = one_line(&format!("{verb} {what}"));
         let (done, ended) = mpsc::channel();
-        let begun = Instant::now();
         let width = Style::stderr().width.unwrap_or(usize::MAX);
-        let draw = move || {
-            let mut pause = DELAY;
-            let mut is_drawn = false;
-            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                let seconds = begun.elapsed().as_secs();
-                let line = format!("{text} … {seconds} s");
-                let _ = write!(io::stderr(), "\r\u{1b}[K{}", cut(&line, width));
-                (pause, is_drawn) = (STEP, true);
-            }
-            if is_drawn {
-                let _ = write!(io::stderr(), "\r\u{1b}[K");
-            }
-        };
-        Self(Some((done, thread::spawn(draw))))
+        let thread = move || draw(&text, width, DELAY, &ended, &mut io::stderr());
+        Self(Some((done, thread::spawn(thread))))
+    }
+}
+
+/// Draws the line after `delay` and every [`STEP`], until the sender of `ended` is gone; then
+/// erases it.
+fn draw(text: &str, width: usize, delay: Duration, ended: &Receiver<()>, stream: &mut impl Write) {
+    let begun = Instant::now();
+    let mut pause = delay;
+    let mut is_drawn = false;
+    while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+        let seconds = begun.elapsed().as_secs();
+        let line = format!("{text} … {seconds} s");
+        let _ = write!(stream, "\r\u{1b}[K{}", cut(&line, width));
+        (pause, is_drawn) = (STEP, true);
+    }
+    if is_drawn {
+        let _ = write!(stream, "\r\u{1b}[K");
     }
 }
 
@@ -50,5 +54,53 @@ impl Drop for Progress {
             // The line is erased before anything else is printed.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Collects what is drawn and ends the work when the first line is there.
+    struct Screen {
+        drawn: Vec<u8>,
+        work: Option<Sender<()>>,
+    }
+
+    impl Write for Screen {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.drawn.extend_from_slice(bytes);
+            if self.drawn.ends_with(b" s") {
+                self.work = None;
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn drawn(width: usize, delay: Duration, is_done: bool) -> String {
+        let (work, ended) = mpsc::channel();
+        let mut screen = Screen {
+            drawn: Vec::new(),
+            work: Some(work).filter(|_| !is_done),
+        };
+        draw("compiling skills", width, delay, &ended, &mut screen);
+        String::from_utf8(screen.drawn).unwrap()
+    }
+
+    #[test]
+    fn work_that_ends_before_the_delay_shows_nothing() {
+        assert_eq!(drawn(80, Duration::from_secs(3600), true), "");
+    }
+
+    #[test]
+    fn longer_work_shows_one_line_and_erases_it_at_the_end() {
+        assert_eq!(
+            drawn(80, Duration::ZERO, false),
+            "\r\u{1b}[Kcompiling skills … 0 s\r\u{1b}[K"
+        );
     }
 }

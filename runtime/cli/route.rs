@@ -409,7 +409,7 @@ fn json_candidate<'r, 'a>(
         score: rounded(candidate.score),
         ranker: candidate.ranker,
         matched_keywords: keywords.map(str::to_owned).collect(),
-        why: json::Explanation {
+        why: json::CandidateExplanation {
             matches: matches.collect(),
             pairs: pairs.collect(),
             name_share: rounded(why.name_share),

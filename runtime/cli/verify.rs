@@ -63,15 +63,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
         Err(error @ Error::Read { .. }) => return Err(error.into()),
         Err(error) => {
-            let message = error.to_string();
+            let (message, help) = (error.to_string(), error.help());
             if args.json {
                 let error = json::Error {
                     message,
-                    help: None,
+                    help: Some(help.to_owned()),
                 };
                 print_json(&mut out, &origin, false, Verified::Damaged { error })?;
             } else {
-                output::error(&format!("{origin}: {message}"), None);
+                output::error(&format!("{origin}: {message}"), Some(help));
             }
             Exit::ProblemsFound
         }

@@ -15,12 +15,12 @@ use skillbundle_compiler::{
 use skillbundle_format::{Bundle, SkillSet};
 use skillbundle_server::{Error, Loaded, Source, WatchPaths};
 
+use super::generations::Generations;
+use super::git_lock;
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
 use crate::sources::{self, SkillRoot};
-use super::generations::Generations;
-use super::git_lock;
 
 /// Findings that a log shows at most; `compile --check` shows all.
 const MOST_NOTICES: usize = 20;
@@ -389,8 +389,10 @@ fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<String>]) {
 
 /// Fails with one line if this is not a directory that can be read.
 fn check_directory(dir: &Path) -> Result<()> {
-    let found = std::fs::metadata(dir)
-        .map_err(|error| anyhow!("cannot read directory {}: {error}", dir.display()))?;
+    let found = std::fs::metadata(dir).map_err(|source| skillbundle_format::Error::Read {
+        path: dir.to_owned(),
+        source,
+    })?;
     if found.is_dir() {
         return Ok(());
     }

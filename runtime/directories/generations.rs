@@ -36,7 +36,11 @@ static WRITES: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 impl Generations {
     /// Opens the cache for these roots. `None` if there is no cache.
-    pub(crate) fn open(roots: &[Root], only: &[Option<String>], over: Option<&[u8]>) -> Option<Self> {
+    pub(crate) fn open(
+        roots: &[Root],
+        only: &[Option<String>],
+        over: Option<&[u8]>,
+    ) -> Option<Self> {
         let dirs: Vec<_> = roots.iter().map(|root| root.dir.as_path()).collect();
         let store = cache::open(&dirs)?;
         let input = describe(roots, only, over)?;

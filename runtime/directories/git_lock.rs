@@ -13,7 +13,9 @@ pub(super) fn is_held(directory: &Path) -> bool {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let repository = absolute.ancestors().find_map(repository);
     let lock = repository.and_then(|repository| fs::metadata(repository.join("index.lock")).ok());
-    let age = lock.and_then(|lock| lock.modified().ok()).map(|at| at.elapsed());
+    let age = lock
+        .and_then(|lock| lock.modified().ok())
+        .map(|at| at.elapsed());
     // A lock from the future, after a clock went back, is as good as a new one.
     age.is_some_and(|age| age.is_err() || age.is_ok_and(|age| age < ABANDONED))
 }
@@ -55,7 +57,10 @@ mod tests {
     #[test]
     fn a_linked_working_tree_has_its_own_lock() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let (tree, git) = (directory.path().join("tree"), directory.path().join("git/worktrees/tree"));
+        let (tree, git) = (
+            directory.path().join("tree"),
+            directory.path().join("git/worktrees/tree"),
+        );
         fs::create_dir_all(&tree).expect("writable");
         fs::create_dir_all(&git).expect("writable");
         fs::write(tree.join(".git"), "gitdir: ../git/worktrees/tree\n").expect("writable");

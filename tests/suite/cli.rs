@@ -132,6 +132,12 @@ fn inspect_and_verify_tell_what_a_bundle_holds() {
     let project = office();
     let mut bytes = fs::read(project.path("team.skb")).expect("the bundle is there");
     project.file("cut.skb", &bytes[..bytes.len() - 5]);
+    // The first byte of the version, of the features and of the table layout.
+    for (name, at) in [("newer.skb", 8), ("features.skb", 12), ("layout.skb", 16)] {
+        let mut changed = bytes.clone();
+        changed[at] ^= 0xF0;
+        project.file(name, changed);
+    }
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     project.file("damaged.skb", &bytes);

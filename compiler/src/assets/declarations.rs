@@ -3,7 +3,7 @@
 use skillbundle_format::{ArgEntry, Execution, Role};
 
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::frontmatter::{Document, Fields, Kind, Node, keys};
+use crate::frontmatter::{Document, Fields, Node, NodeKind, keys};
 use crate::paths;
 
 /// A declared file.
@@ -50,9 +50,9 @@ fn items<'a>(document: &'a Document, key: &str, out: &mut Vec<Diagnostic>) -> Ve
         return Vec::new();
     };
     match &node.kind {
-        Kind::Sequence(items) => items.iter().collect(),
-        Kind::Null => Vec::new(),
-        Kind::Mapping(_)
+        NodeKind::Sequence(items) => items.iter().collect(),
+        NodeKind::Null => Vec::new(),
+        NodeKind::Mapping(_)
             if document
                 .fields_of(node)
                 .is_some_and(|it| it.has(keys::FILE)) =>
@@ -84,7 +84,7 @@ fn read(
     let span = Span::from(&node.range);
     let fields = document.fields_of(node);
     let written = match (&node.kind, &fields) {
-        (Kind::Scalar { text, .. }, _) => Some(text.clone()),
+        (NodeKind::Scalar { text, .. }, _) => Some(text.clone()),
         (_, Some(fields)) => fields.text(keys::FILE, out),
         _ => None,
     };
@@ -169,7 +169,7 @@ fn arguments(document: &Document, fields: &Fields<'_>, out: &mut Vec<Diagnostic>
 fn argument(document: &Document, node: &Node, out: &mut Vec<Diagnostic>) -> Option<ArgEntry> {
     let fields = document.fields_of(node);
     let name = match (&node.kind, &fields) {
-        (Kind::Scalar { text, .. }, _) => Some(text.clone()),
+        (NodeKind::Scalar { text, .. }, _) => Some(text.clone()),
         (_, Some(fields)) => fields.text(keys::NAME, out),
         _ => None,
     };

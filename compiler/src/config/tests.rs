@@ -1,5 +1,7 @@
 //! Key by key: what content may do, and what it may not.
 
+use serde_json::Value;
+
 use super::*;
 use crate::report::Location;
 use crate::testing::{self, Row};
@@ -7,26 +9,35 @@ use crate::testing::{self, Row};
 #[test]
 fn the_documented_settings_are_those_of_the_table() {
     let rows: Vec<Row> = SETTINGS.iter().map(row).collect();
-    let header = ["key", "default", "content may", "meaning"];
+    let header = ["key", "type", "default", "content may", "meaning"];
     let file = "tree-dialect/references/keys.md";
     testing::check(file, "## config.yaml", &header, &rows);
 }
 
 fn row(setting: &Setting) -> Row {
-    let mut defaults = Settings::default();
-    let it = &mut defaults;
-    let (default, may) = match &setting.kind {
-        Kind::Fraction(slot) => (slot(it).to_string(), "tune"),
-        Kind::Positive(_) => ("by the number of skills".to_owned(), "tune"),
-        Kind::Count(slot) => (slot(it).to_string(), "tune"),
-        Kind::Lower(slot) => (slot(it).to_string(), "lower"),
-        Kind::LowerBytes(slot) => (slot(it).to_string(), "lower"),
-        Kind::Switch(slot) => (slot(it).to_string(), "turn off"),
-        Kind::Subset(slot) => (slot(it).join(" "), "narrow"),
-        Kind::Operator(_) => ("set by the operator".to_owned(), "nothing"),
+    let (kind, may) = match setting.kind {
+        SettingKind::Fraction(_) => ("number from 0 to 1", "tune"),
+        SettingKind::Positive(_) => ("number from 0 up", "tune"),
+        SettingKind::Count(_) => ("whole number from 1 up", "tune"),
+        SettingKind::Lower(_) => ("whole number from 1 up", "lower"),
+        SettingKind::LowerBytes(_) => ("whole number from 0 up", "lower"),
+        SettingKind::Switch(_) => ("boolean", "turn off"),
+        SettingKind::Subset(_) => ("list of text", "narrow"),
+        SettingKind::Operator(_) => ("set by the operator", "nothing"),
     };
-    let name = format!("`{}.{}`", setting.section, setting.key);
-    vec![name, default, may.to_owned(), setting.meaning.to_owned()]
+    let default = match setting.value(&Settings::default()) {
+        None => String::new(),
+        Some(Value::Null) => "by the number of skills".to_owned(),
+        Some(Value::Array(items)) => {
+            let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            items.join(" ")
+        }
+        Some(value) => format!("{value} {}", setting.unit).trim_end().to_owned(),
+    };
+    let name = format!("`{}`", setting.name());
+    [&name, kind, &default, may, setting.meaning]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 #[test]

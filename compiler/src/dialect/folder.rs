@@ -4,17 +4,17 @@
 use skillbundle_format::{Dialect, SkillEntry};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Source, common, missing, text};
+use super::{MarkdownFile, common, missing, text};
 use crate::assets;
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
-use crate::draft::{Content, Draft};
+use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter::{Fields, keys};
 use crate::paths::file_name;
 use crate::rules::references;
 
 /// Reads a `SKILL.md`. Without a name or a description it is not a skill.
 pub(crate) fn read(
-    source: &Source<'_>,
+    source: &MarkdownFile<'_>,
     directory: &str,
     out: &mut Vec<Diagnostic>,
 ) -> Option<Draft> {
@@ -49,7 +49,7 @@ pub(crate) fn read(
         keywords: fields.list(keys::KEYWORDS, out).unwrap_or_default(),
         ..common(source, &fields, out)
     };
-    let content = Content::Directory(directory.to_owned(), declared);
+    let content = FileOrigin::Directory(directory.to_owned(), declared);
     Some(Draft::new(
         entry,
         source.shown.to_owned(),
@@ -60,7 +60,7 @@ pub(crate) fn read(
 
 /// A text that must not be missing or blank.
 fn required(
-    source: &Source<'_>,
+    source: &MarkdownFile<'_>,
     fields: &Fields<'_>,
     key: &str,
     out: &mut Vec<Diagnostic>,
@@ -73,7 +73,8 @@ fn required(
     let value = fields.get(key);
     if value.is_some_and(|it| it.items().is_some() || it.entries().is_some()) {
         // Served with its source text here, but hosts drop the skill or fail on it.
-        for diagnostic in &mut out[before..] {
+        let not_text = |it: &&mut Diagnostic| it.code == Code::NotText;
+        for diagnostic in out[before..].iter_mut().filter(not_text) {
             diagnostic.severity = Severity::Error;
         }
     }
@@ -114,7 +115,7 @@ fn path_of_name(name: &str) -> String {
 }
 
 /// The name of the skill's directory; for a root, its name on this machine.
-fn folder_name(source: &Source<'_>, directory: &str) -> String {
+fn folder_name(source: &MarkdownFile<'_>, directory: &str) -> String {
     if !directory.is_empty() {
         return file_name(directory).to_owned();
     }
@@ -128,7 +129,7 @@ fn folder_name(source: &Source<'_>, directory: &str) -> String {
 /// Compares name and folder in NFKC, as the reference validator does: a composed
 /// and a decomposed `é` are equal.
 fn compare_names(
-    source: &Source<'_>,
+    source: &MarkdownFile<'_>,
     directory: &str,
     name: &str,
     span: Option<Span>,

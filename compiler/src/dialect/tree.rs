@@ -3,16 +3,16 @@
 
 use skillbundle_format::{Dialect, SkillEntry};
 
-use super::{Source, common, missing, text};
+use super::{MarkdownFile, common, missing, text};
 use crate::assets;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::draft::{Content, Draft};
-use crate::frontmatter::{Fields, Kind, keys};
+use crate::draft::{Draft, FileOrigin};
+use crate::frontmatter::{Fields, NodeKind, keys};
 use crate::paths::{is_marker, stem};
 
 /// Reads a page. Without keywords or a description it is not a skill.
 pub(crate) fn read(
-    source: &Source<'_>,
+    source: &MarkdownFile<'_>,
     resources: Option<&str>,
     out: &mut Vec<Diagnostic>,
 ) -> Option<Draft> {
@@ -57,7 +57,7 @@ pub(crate) fn read(
         ..common(source, &fields, out)
     };
     let declared = assets::declarations(source.document, out);
-    let content = Content::Resources(resources.map(str::to_owned), declared);
+    let content = FileOrigin::Resources(resources.map(str::to_owned), declared);
     Some(Draft::new(
         entry,
         source.shown.to_owned(),
@@ -68,10 +68,10 @@ pub(crate) fn read(
 
 /// Keywords make a page a skill. If the key exists, or the file is a `_root.md` or
 /// `_index.md`, a skill was meant; any other page may be just a page.
-fn no_keywords(source: &Source<'_>, fields: &Fields<'_>) -> Diagnostic {
+fn no_keywords(source: &MarkdownFile<'_>, fields: &Fields<'_>) -> Diagnostic {
     let found = match fields.get(keys::KEYWORDS).map(|node| &node.kind) {
         None => "it has no `keywords`",
-        Some(Kind::Sequence(_) | Kind::Null) => "its `keywords` are empty",
+        Some(NodeKind::Sequence(_) | NodeKind::Null) => "its `keywords` are empty",
         Some(_) => "its `keywords` are not a list",
     };
     let message = format!("this page is not served: {found}");

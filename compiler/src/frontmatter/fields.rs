@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::node::{Entry, Kind, Node, Style};
+use super::node::{Entry, Node, NodeKind, Style};
 use super::typing::{self, Typed};
 use super::{Document, recover};
 use crate::diagnostic::{Code, Diagnostic, Span};
@@ -100,7 +100,7 @@ impl<'a> Fields<'a> {
     /// `true` or `false`. Other words for them are accepted and reported.
     pub(crate) fn bool(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<bool> {
         let entry = self.entry(key)?;
-        let Kind::Scalar { text, style } = &entry.value.kind else {
+        let NodeKind::Scalar { text, style } = &entry.value.kind else {
             return self.refuse(Code::NotABoolean, entry, "`true` or `false`", out);
         };
         let word = text.trim();
@@ -130,7 +130,7 @@ impl<'a> Fields<'a> {
     /// A finite number. A quoted one is accepted and reported.
     pub(crate) fn number(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<f64> {
         let entry = self.entry(key)?;
-        let Kind::Scalar { text, style } = &entry.value.kind else {
+        let NodeKind::Scalar { text, style } = &entry.value.kind else {
             return self.refuse(Code::NotANumber, entry, "a number", out);
         };
         let Typed::Number(json) = typing::resolve(text.trim()) else {
@@ -150,17 +150,19 @@ impl<'a> Fields<'a> {
     pub(crate) fn tool_list(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<Vec<String>> {
         let entry = self.entry(key)?;
         let names = match &entry.value.kind {
-            Kind::Null => return Some(Vec::new()),
-            Kind::Scalar { text, .. } => split_tools(text),
-            Kind::Sequence(_) => self.list(key, out)?,
-            Kind::Mapping(_) => {
+            NodeKind::Null => return Some(Vec::new()),
+            NodeKind::Scalar { text, .. } => split_tools(text),
+            NodeKind::Sequence(_) => self.list(key, out)?,
+            NodeKind::Mapping(_) => {
                 let wanted = "tool names separated by spaces";
                 return self.refuse(Code::NotText, entry, wanted, out);
             }
         };
         let portable = names.join(" ");
         let spaced = match &entry.value.kind {
-            Kind::Scalar { text, .. } => text.split_whitespace().eq(portable.split_whitespace()),
+            NodeKind::Scalar { text, .. } => {
+                text.split_whitespace().eq(portable.split_whitespace())
+            }
             _ => false,
         };
         if !spaced {
@@ -192,7 +194,9 @@ impl<'a> Fields<'a> {
         if !entry.value.is_null() {
             let key = &entry.key.text;
             let found = match &entry.value.kind {
-                Kind::Scalar { .. } => format!("`{}`", self.document.source(&entry.value.range)),
+                NodeKind::Scalar { .. } => {
+                    format!("`{}`", self.document.source(&entry.value.range))
+                }
                 _ => entry.value.describe().to_owned(),
             };
             let message = format!("`{key}` should be {wanted}, but is {found}");
@@ -205,8 +209,8 @@ impl<'a> Fields<'a> {
     fn as_text(&self, node: &Node) -> Option<(String, Option<String>)> {
         let source = || self.document.source(&node.range).trim_end().to_owned();
         match &node.kind {
-            Kind::Null => None,
-            Kind::Scalar {
+            NodeKind::Null => None,
+            NodeKind::Scalar {
                 text,
                 style: Style::Plain,
             } => {
@@ -214,8 +218,8 @@ impl<'a> Fields<'a> {
                 let problem = problem.map(|it| format!("unquoted `{text}` is {it}"));
                 Some((text.clone(), problem))
             }
-            Kind::Scalar { text, .. } => Some((text.clone(), None)),
-            Kind::Sequence(_) | Kind::Mapping(_) => {
+            NodeKind::Scalar { text, .. } => Some((text.clone(), None)),
+            NodeKind::Sequence(_) | NodeKind::Mapping(_) => {
                 let found = node.describe();
                 Some((source(), Some(format!("unquoted it is {found}"))))
             }
@@ -226,8 +230,8 @@ impl<'a> Fields<'a> {
     /// was probably not meant as one.
     fn cut_by_comment(&self, entry: &Entry) -> Option<Diagnostic> {
         let plain = match &entry.value.kind {
-            Kind::Null => true,
-            Kind::Scalar { style, .. } => *style == Style::Plain,
+            NodeKind::Null => true,
+            NodeKind::Scalar { style, .. } => *style == Style::Plain,
             _ => false,
         };
         let from = if entry.value.range.is_empty() {

@@ -12,12 +12,12 @@ pub(crate) struct Node {
     /// Its byte range in the file; empty if nothing was written.
     pub(crate) range: Range<usize>,
     /// What it is.
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
 }
 
 /// What a value is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     /// An empty value, `~` or `null`.
     Null,
     /// A word or text. Unquoted text is kept as written (`007`, `on`, `1.10`),
@@ -67,7 +67,7 @@ impl Node {
     /// The entries of a mapping.
     pub(crate) fn entries(&self) -> Option<&[Entry]> {
         match &self.kind {
-            Kind::Mapping(entries) => Some(entries),
+            NodeKind::Mapping(entries) => Some(entries),
             _ => None,
         }
     }
@@ -75,23 +75,23 @@ impl Node {
     /// The items of a list.
     pub(crate) fn items(&self) -> Option<&[Self]> {
         match &self.kind {
-            Kind::Sequence(items) => Some(items),
+            NodeKind::Sequence(items) => Some(items),
             _ => None,
         }
     }
 
     /// Whether it is empty, `~` or `null`.
     pub(crate) fn is_null(&self) -> bool {
-        self.kind == Kind::Null
+        self.kind == NodeKind::Null
     }
 
     /// What it is, in words for the author.
     pub(crate) const fn describe(&self) -> &'static str {
         match self.kind {
-            Kind::Null => "nothing",
-            Kind::Scalar { .. } => "text",
-            Kind::Sequence(_) => "a list",
-            Kind::Mapping(_) => "a set of keys",
+            NodeKind::Null => "nothing",
+            NodeKind::Scalar { .. } => "text",
+            NodeKind::Sequence(_) => "a list",
+            NodeKind::Mapping(_) => "a set of keys",
         }
     }
 }
@@ -108,13 +108,13 @@ pub(crate) fn to_json(node: &Node) -> String {
 
 fn write(node: &Node, json: &mut String) {
     match &node.kind {
-        Kind::Null => json.push_str("null"),
-        Kind::Scalar {
+        NodeKind::Null => json.push_str("null"),
+        NodeKind::Scalar {
             text,
             style: Style::Plain,
         } => write_plain(text, json),
-        Kind::Scalar { text, .. } => write_text(text, json),
-        Kind::Sequence(items) => {
+        NodeKind::Scalar { text, .. } => write_text(text, json),
+        NodeKind::Sequence(items) => {
             json.push('[');
             for (at, item) in items.iter().enumerate() {
                 json.push_str(if at == 0 { "" } else { "," });
@@ -122,7 +122,7 @@ fn write(node: &Node, json: &mut String) {
             }
             json.push(']');
         }
-        Kind::Mapping(entries) => {
+        NodeKind::Mapping(entries) => {
             json.push('{');
             for (at, entry) in entries.iter().enumerate() {
                 json.push_str(if at == 0 { "" } else { "," });

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::characters::Mask;
 use super::fence::MAX_YAML_BYTES;
-use super::node::{Entry, Kind, Node};
+use super::node::{Entry, Node, NodeKind};
 use super::yaml::{self, YamlError, YamlErrorKind};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use edits::{Edits, Patched};
@@ -66,10 +66,10 @@ pub(super) fn mapping(
     let (root, patched) = recovery.read(out)?;
     let mut root = root.unwrap_or(Node {
         range: recovery.part.clone(),
-        kind: Kind::Null,
+        kind: NodeKind::Null,
     });
     if root.is_null() {
-        root.kind = Kind::Mapping(Vec::new());
+        root.kind = NodeKind::Mapping(Vec::new());
     }
     settle(&mut root, &patched, mask);
     if root.entries().is_none() {
@@ -186,10 +186,10 @@ impl Recovery<'_> {
         let mut todo = vec![root];
         while let Some(node) = todo.pop() {
             match &node.kind {
-                Kind::Mapping(entries) => todo.extend(entries.iter().map(|entry| &entry.value)),
-                Kind::Sequence(items) => todo.extend(items),
-                Kind::Null => {}
-                Kind::Scalar { .. } => {
+                NodeKind::Mapping(entries) => todo.extend(entries.iter().map(|entry| &entry.value)),
+                NodeKind::Sequence(items) => todo.extend(items),
+                NodeKind::Null => {}
+                NodeKind::Scalar { .. } => {
                     let range = patched.original(&node.range);
                     if let Some(at) = lines::known_key_within(self.text, &range) {
                         return Some(at);
@@ -279,14 +279,14 @@ fn swallowed_key(at: usize) -> YamlError {
 fn settle(node: &mut Node, patched: &Patched, mask: Option<Mask>) {
     node.range = patched.original(&node.range);
     match &mut node.kind {
-        Kind::Null => {}
-        Kind::Scalar { text, .. } => unmask(text, mask),
-        Kind::Sequence(items) => {
+        NodeKind::Null => {}
+        NodeKind::Scalar { text, .. } => unmask(text, mask),
+        NodeKind::Sequence(items) => {
             for item in items {
                 settle(item, patched, mask);
             }
         }
-        Kind::Mapping(entries) => {
+        NodeKind::Mapping(entries) => {
             for Entry { key, value } in entries {
                 key.range = patched.original(&key.range);
                 unmask(&mut key.text, mask);
@@ -306,13 +306,13 @@ fn unmask(text: &mut String, mask: Option<Mask>) {
 /// the repeated key.
 fn drop_repeated(node: &mut Node, found: &mut Vec<(Range<usize>, Range<usize>)>) {
     match &mut node.kind {
-        Kind::Null | Kind::Scalar { .. } => {}
-        Kind::Sequence(items) => {
+        NodeKind::Null | NodeKind::Scalar { .. } => {}
+        NodeKind::Sequence(items) => {
             for item in items {
                 drop_repeated(item, found);
             }
         }
-        Kind::Mapping(entries) => {
+        NodeKind::Mapping(entries) => {
             let mut seen: HashMap<String, Range<usize>> = HashMap::with_capacity(entries.len());
             entries.retain(|entry| {
                 let Some(first) = seen.get(&entry.key.text) else {

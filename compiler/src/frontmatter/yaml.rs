@@ -8,7 +8,7 @@ use granit_parser::{
     ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag,
 };
 
-use super::node::{Entry, Key, Kind, Node, Style};
+use super::node::{Entry, Key, Node, NodeKind, Style};
 use super::typing::{self, Typed};
 
 /// Limit of nesting. The deepest of 601 real frontmatters has 4 levels.
@@ -173,7 +173,7 @@ impl Builder<'_> {
                 self.refuse(YamlErrorKind::Refused("an alias (`*`)"), range.start);
                 self.add(Node {
                     range,
-                    kind: Kind::Null,
+                    kind: NodeKind::Null,
                 })?;
             }
             _ => {}
@@ -262,8 +262,8 @@ impl Builder<'_> {
         };
         self.understood = end.max(self.understood);
         let kind = match open.children {
-            Children::Items(items) => Kind::Sequence(items),
-            Children::Entries(entries, _) => Kind::Mapping(entries),
+            Children::Items(items) => NodeKind::Sequence(items),
+            Children::Entries(entries, _) => NodeKind::Mapping(entries),
         };
         self.add(Node {
             range: open.start..end,
@@ -312,12 +312,12 @@ fn scalar(text: &str, style: Style, range: Range<usize>) -> Node {
     if style == Style::Plain && (range.is_empty() || typing::resolve(text) == Typed::Null) {
         return Node {
             range,
-            kind: Kind::Null,
+            kind: NodeKind::Null,
         };
     }
     Node {
         range,
-        kind: Kind::Scalar {
+        kind: NodeKind::Scalar {
             text: text.to_owned(),
             style,
         },
@@ -325,13 +325,13 @@ fn scalar(text: &str, style: Style, range: Range<usize>) -> Node {
 }
 
 fn is_merge_key(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Scalar { text, style: Style::Plain } if text == "<<")
+    matches!(&node.kind, NodeKind::Scalar { text, style: Style::Plain } if text == "<<")
 }
 
 /// A key as text; a list or mapping as its source text.
 fn as_key(source: &str, node: Node) -> Key {
     let text = match node.kind {
-        Kind::Scalar { text, .. } => text,
+        NodeKind::Scalar { text, .. } => text,
         _ => source
             .get(node.range.clone())
             .unwrap_or_default()

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use scan::{Notation, Reference};
 
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::dialect::Source;
+use crate::dialect::MarkdownFile;
 use crate::paths::{ancestors, directory, file_name, is_within, join, resolve};
 use crate::source::{TreeRoot, is_junk, is_never_read};
 
@@ -51,7 +51,7 @@ enum Problem {
 }
 
 /// Checks the references in the text of the skill in the directory `home`.
-pub(crate) fn check(source: &Source<'_>, home: &str, out: &mut Vec<Diagnostic>) {
+pub(crate) fn check(source: &MarkdownFile<'_>, home: &str, out: &mut Vec<Diagnostic>) {
     let body = source.document.body.clone();
     let Some(Ok(text)) = source.bytes.get(body.clone()).map(str::from_utf8) else {
         return;
@@ -86,7 +86,7 @@ pub(crate) fn check(source: &Source<'_>, home: &str, out: &mut Vec<Diagnostic>) 
 }
 
 /// One diagnostic for all of them, since they are fixed together.
-fn leaves(source: &Source<'_>, leaving: &[(Span, &str)]) -> Option<Diagnostic> {
+fn leaves(source: &MarkdownFile<'_>, leaving: &[(Span, &str)]) -> Option<Diagnostic> {
     let ((span, target), more) = leaving.split_first()?;
     let what = match more.len() {
         0 => format!("`{target}` leads"),

@@ -9,7 +9,7 @@ use std::thread;
 
 use skillbundle_compiler::Compiled;
 
-use crate::kit::{Tree, paths, skill, skipped};
+use crate::kit::{CompileTree, Tree, paths, skill, skipped};
 
 const CANARY: &str = "not for serving";
 
@@ -42,7 +42,7 @@ fn links_out_of_the_tree_serve_nothing_and_are_reported() {
     for (link, target, served) in cases {
         let tree = Tree::new();
         tree.file("outside/secret.txt", CANARY)
-            .skill("r/leaky", "leaky")
+            .skill("r/leaky", "leaky", "A skill")
             .link(link, target);
         tree.link("r/leaky/chain2.txt", "../../outside/secret.txt");
         let compiled = tree.compile(&["r"]);
@@ -67,7 +67,7 @@ fn links_out_of_the_tree_serve_nothing_and_are_reported() {
 #[test]
 fn a_skill_file_that_is_not_a_file_is_reported() {
     let tree = Tree::new();
-    tree.skill("r/good", "good");
+    tree.skill("r/good", "good", "A skill");
     for dir in ["r/pipe", "r/dir/SKILL.md"] {
         fs::create_dir_all(tree.path(dir)).expect("a directory");
     }
@@ -99,7 +99,7 @@ fn unusable_names_only_affect_their_own_file() {
     use std::os::unix::ffi::OsStrExt;
 
     let tree = Tree::new();
-    tree.skill("r/a", "a")
+    tree.skill("r/a", "a", "A skill")
         .file("r/a/back\\slash.txt", "x")
         .file("r/a/fine.txt", "x")
         .file("r/notes\\x.txt", "x");
@@ -151,8 +151,8 @@ fn a_name_never_becomes_a_path() {
 #[test]
 fn a_thousand_levels_end_at_the_limit() {
     let tree = Tree::new();
-    tree.skill("r/a", "a")
-        .skill(&format!("r/{}", ["d"; 15].join("/")), "d");
+    tree.skill("r/a", "a", "A skill")
+        .skill(&format!("r/{}", ["d"; 15].join("/")), "d", "A skill");
     let deep = tree.path("r/a").join(["d"; 1_000].join("/"));
     fs::create_dir_all(deep).expect("directories");
     let (skills, found) = tree.outcome(&["r"]);
@@ -171,7 +171,7 @@ fn swapping_a_file_for_a_link_while_compiling_leaks_nothing() {
     let tree = Tree::new();
     tree.file("outside/x.txt", CANARY)
         .file("outside/skill.txt", CANARY);
-    tree.skill("r/a", "a").file("r/a/x.txt", "mine");
+    tree.skill("r/a", "a", "A skill").file("r/a/x.txt", "mine");
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {

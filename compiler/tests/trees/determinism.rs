@@ -8,7 +8,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::kit::Tree;
+use crate::kit::{CompileTree, Tree};
 
 /// Few names, so that files meet: skills in skills, pages beside directories.
 const DIRECTORIES: &[&str] = &[

@@ -4,7 +4,7 @@
 use skillbundle_compiler::{Evaluation, Outcome, Tally, evaluate};
 use skillbundle_format::{Bundle, write};
 
-use crate::kit::{Tree, page};
+use crate::kit::{self, CompileTree, Tree, page};
 
 const PDF: &str =
     "---\nname: pdf\ndescription: Merge, split and fill in PDF documents and forms\n---\n# PDF\n";
@@ -12,7 +12,7 @@ const GIT: &str = "---\nname: git\ndescription: Commit, rebase and push branches
 
 /// Two skills that no request confuses, and these files.
 fn tree(files: &[(&str, &str)]) -> Tree {
-    let tree = Tree::with(&[("s/docs/pdf/SKILL.md", PDF), ("s/git/SKILL.md", GIT)]);
+    let tree = kit::tree(&[("s/docs/pdf/SKILL.md", PDF), ("s/git/SKILL.md", GIT)]);
     for (path, text) in files {
         tree.file(path, text);
     }

@@ -1,6 +1,6 @@
 //! Limits that take too many files for a Markdown case.
 
-use crate::kit::{Tree, skill};
+use crate::kit::{CompileTree, Tree, skill};
 
 #[test]
 fn a_skill_too_large_for_hosts_is_reported_at_the_limit() {

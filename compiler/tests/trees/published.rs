@@ -3,7 +3,7 @@
 use skillbundle_compiler::Compiled;
 use skillbundle_format::{Bundle, write};
 
-use crate::kit::{Tree, page};
+use crate::kit::{CompileTree, Tree, page};
 
 fn bundle(compiled: &Compiled) -> Bundle {
     let bytes = write(&compiled.set).expect("a set can be written");

@@ -2,7 +2,7 @@
 
 use skillbundle_compiler::{Compiled, Options, Previous, compile, fingerprints, recompile};
 
-use crate::kit::{Tree, page, paths, skill};
+use crate::kit::{CompileTree, Tree, page, paths, skill};
 
 /// What a compilation leaves for the next one.
 fn previous(compiled: &Compiled) -> Previous {
@@ -17,7 +17,7 @@ fn a_root_that_appears_later_is_noticed() {
     let tree = Tree::new();
     let roots = tree.roots(&["late"]);
     let before = fingerprints(&roots).expect("a missing root is no failure");
-    tree.skill("late/a", "a");
+    tree.skill("late/a", "a", "A skill");
     assert_ne!(fingerprints(&roots).expect("it is there"), before);
     assert_eq!(paths(&tree.compile(&["late"])), ["a"]);
 }
@@ -91,8 +91,10 @@ fn a_skill_keeps_its_last_good_version_while_its_file_does_not_load() {
         let roots = tree.roots(&["r"]);
         let first = compile(&roots, &Options::default()).expect("the root is there");
         tree.file(file, text);
-        let second = recompile(&roots, &Options::default(), &previous(&first)).expect("the root is there");
-        let third = recompile(&roots, &Options::default(), &previous(&second)).expect("the root is there");
+        let second =
+            recompile(&roots, &Options::default(), &previous(&first)).expect("the root is there");
+        let third =
+            recompile(&roots, &Options::default(), &previous(&second)).expect("the root is there");
         for again in [&second, &third] {
             assert_eq!(descriptions(again), *expected, "{file} {text:?}");
             let names: Vec<_> = again
@@ -138,11 +140,13 @@ fn descriptions(compiled: &Compiled) -> Vec<&str> {
 #[test]
 fn a_deleted_skill_is_not_kept() {
     let tree = Tree::new();
-    tree.skill("r/a", "a").skill("r/b", "b");
+    tree.skill("r/a", "a", "A skill")
+        .skill("r/b", "b", "A skill");
     let roots = tree.roots(&["r"]);
     let first = compile(&roots, &Options::default()).expect("the root is there");
     std::fs::remove_dir_all(tree.path("r/a")).expect("a directory");
-    let second = recompile(&roots, &Options::default(), &previous(&first)).expect("the root is there");
+    let second =
+        recompile(&roots, &Options::default(), &previous(&first)).expect("the root is there");
     assert_eq!(paths(&second), ["b"]);
 }
 
@@ -151,7 +155,7 @@ fn a_failed_skill_has_the_path_it_would_have() {
     let tree = Tree::new();
     tree.file("r/g/a/SKILL.md", "no frontmatter")
         .file("r/SKILL.md", "---\nname: x")
-        .skill("r/ok", "ok");
+        .skill("r/ok", "ok", "A skill");
     let failed = tree.compile(&["r"]).failed;
     let failed: Vec<_> = failed
         .iter()
@@ -191,7 +195,10 @@ fn compiling_only_what_changed_gives_the_same_as_compiling_everything() {
         ("r/a/SKILL.md", None),
         ("s/broken/SKILL.md", Some(skill("broken", "whole again"))),
         ("r/_root.md", None),
-        ("r/config.yaml", Some("matching:\n  min_score: 0.5\n".to_owned())),
+        (
+            "r/config.yaml",
+            Some("matching:\n  min_score: 0.5\n".to_owned()),
+        ),
         ("s/page.md", Some("No keywords any more.\n".to_owned())),
         ("s/notes.md", Some(page("notes"))),
     ];

@@ -2,12 +2,12 @@
 
 use skillbundle_compiler::{Options, Root, compile};
 
-use crate::kit::{Tree, skipped};
+use crate::kit::{self, CompileTree, Tree, skipped};
 
 #[test]
 fn a_missing_root_is_an_error_unless_it_is_optional() {
     let tree = Tree::new();
-    tree.skill("here/a", "a");
+    tree.skill("here/a", "a", "A skill");
     let (skills, found) = tree.outcome(&["nowhere", "here"]);
     assert_eq!(
         (skills, found),
@@ -27,7 +27,7 @@ fn a_missing_root_is_an_error_unless_it_is_optional() {
 
 #[test]
 fn a_root_that_is_a_file_is_an_error() {
-    let tree = Tree::with(&[("file", "x")]);
+    let tree = kit::tree(&[("file", "x")]);
     let roots = tree.roots(&["file"]);
     let error = compile(&roots, &Options::default()).expect_err("a file is no root");
     assert!(error.to_string().contains("file"), "{error}");
@@ -45,9 +45,9 @@ fn unreadable_files_and_directories_are_reported() {
     use std::os::unix::fs::PermissionsExt;
 
     let tree = Tree::new();
-    tree.skill("r/good", "good")
-        .skill("r/locked", "locked")
-        .skill("r/half", "half");
+    tree.skill("r/good", "good", "A skill")
+        .skill("r/locked", "locked", "A skill")
+        .skill("r/half", "half", "A skill");
     for path in ["r/locked", "r/half/SKILL.md"] {
         set_permissions(tree.path(path), Permissions::from_mode(0o000)).expect("chmod");
     }
@@ -69,7 +69,8 @@ fn unreadable_files_and_directories_are_reported() {
 #[test]
 fn roots_keep_their_labels_and_order() {
     let tree = Tree::new();
-    tree.skill("one/a", "a").skill("two/b", "b");
+    tree.skill("one/a", "a", "A skill")
+        .skill("two/b", "b", "A skill");
     let root = |dir: &str, label: &str, scope| Root {
         dir: tree.path(dir),
         label: label.to_owned(),

@@ -1,5 +1,31 @@
 //! How agent hosts handle a server's tools and skills: one table of names and limits, each with its
-//! source. Second-hand figures come from bug reports and were not verified in the host's code.
+//! source. Second-hand figures come from bug reports and were not verified in the host's code. The
+//! compiler's rules and the server's pages take their figures from the constants here.
+
+/// Characters of a tool's description, and of the instructions, that Claude Code keeps. Version
+/// 2.1.332 itself keeps more, but older versions are still in use.
+pub const TEXT_CHARS: usize = 2048;
+
+/// Maximum skills that Claude Code takes from one server.
+pub const LISTED_SKILLS: usize = 100;
+
+/// Maximum bytes of a listing of skills that Claude Code reads.
+pub const LISTING_BYTES: usize = 512 * 1024;
+
+/// Maximum characters of a skill's name in the Agent Skills specification, which hosts apply.
+pub const NAME_CHARS: usize = 64;
+
+/// Maximum bytes of a URI in Claude Code.
+pub const URI_BYTES: usize = 2048;
+
+/// Maximum files of a skill, including its `SKILL.md`, that every host must load (SEP-2640).
+pub const SKILL_FILES: usize = 512;
+
+/// Maximum bytes of a skill's files together that every host must load (SEP-2640).
+pub const SKILL_BYTES: usize = 16 << 20;
+
+/// Maximum bytes of a `SKILL.md` in Claude Code.
+pub const SKILL_MD_BYTES: usize = 1_000_000;
 
 /// An agent host.
 #[derive(Debug)]
@@ -12,7 +38,7 @@ pub struct Host {
     /// The pattern of the tool name that it builds from `{server}` and `{tool}`.
     pub form: &'static str,
     /// The source of that pattern.
-    pub form_source: Source,
+    pub form_source: Citation,
     /// Its limits, in the order in which they apply to a name.
     pub limits: &'static [HostLimit],
     /// Other factors that determine what a model sees; may be empty.
@@ -26,13 +52,13 @@ pub struct HostLimit {
     /// The limit.
     pub limit: Limit,
     /// Its source.
-    pub source: Source,
+    pub source: Citation,
 }
 
 /// The source of a figure.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Source {
+pub struct Citation {
     /// A program with its version, a file, or issues.
     pub place: &'static str,
     /// Whether the figure was reported by others and not verified in the host's code.
@@ -56,6 +82,14 @@ pub enum Limit {
     Skills(usize),
     /// Maximum bytes of that listing.
     Listing(usize),
+    /// Maximum bytes of a URI.
+    Uri(usize),
+    /// Maximum files of one skill.
+    SkillFiles(usize),
+    /// Maximum bytes of one skill's files together.
+    SkillBytes(usize),
+    /// Maximum bytes of one `SKILL.md`.
+    SkillMd(usize),
 }
 
 /// What happens to a tool that exceeds a limit.
@@ -96,21 +130,21 @@ impl Effect {
     }
 }
 
-const fn verified(place: &'static str) -> Source {
-    Source {
+const fn verified(place: &'static str) -> Citation {
+    Citation {
         place,
         second_hand: false,
     }
 }
 
-const fn reported(place: &'static str) -> Source {
-    Source {
+const fn reported(place: &'static str) -> Citation {
+    Citation {
         place,
         second_hand: true,
     }
 }
 
-const fn limit(limit: Limit, source: Source) -> HostLimit {
+const fn limit(limit: Limit, source: Citation) -> HostLimit {
     HostLimit { limit, source }
 }
 
@@ -120,6 +154,7 @@ pub fn find(id: &str) -> Option<&'static Host> {
 }
 
 const CLAUDE: &str = "Claude Code 2.1.332, read in the program";
+const CLAUDE_TEXT: &str = "Claude Code since 2.1.84: claude-code#41593, #81268, #87650";
 const DESKTOP: &str = "loomle#168, orchard-mcp#14, hostinger/api-mcp-server#48";
 const COPILOT: &str = "github/copilot-cli#2581, #1879";
 const CODEX: &str = "openai/codex, codex-rs/core/src/mcp_connection_manager.rs";
@@ -134,22 +169,19 @@ pub static HOSTS: &[Host] = &[
         form: "mcp__{server}__{tool}",
         form_source: verified(CLAUDE),
         limits: &[
-            // Version 2.1.332 itself has 4,096 and 16,384, but older versions are still in use.
-            limit(
-                Limit::Description(2048),
-                verified("Claude Code since 2.1.84: claude-code#41593, #81268, #87650"),
-            ),
-            limit(
-                Limit::Instructions(2048),
-                verified("Claude Code since 2.1.84: claude-code#41593, #81268, #87650"),
-            ),
+            limit(Limit::Description(TEXT_CHARS), verified(CLAUDE_TEXT)),
+            limit(Limit::Instructions(TEXT_CHARS), verified(CLAUDE_TEXT)),
             limit(
                 Limit::NameCharacters("_ -", Effect::Replaced),
                 verified(CLAUDE),
             ),
             limit(Limit::Name(128, Effect::Dropped), verified(CLAUDE)),
-            limit(Limit::Skills(100), verified(CLAUDE)),
-            limit(Limit::Listing(512 * 1024), verified(CLAUDE)),
+            limit(Limit::Skills(LISTED_SKILLS), verified(CLAUDE)),
+            limit(Limit::Listing(LISTING_BYTES), verified(CLAUDE)),
+            limit(Limit::Uri(URI_BYTES), verified(CLAUDE)),
+            limit(Limit::SkillFiles(SKILL_FILES), verified(CLAUDE)),
+            limit(Limit::SkillBytes(SKILL_BYTES), verified(CLAUDE)),
+            limit(Limit::SkillMd(SKILL_MD_BYTES), verified(CLAUDE)),
         ],
         note: "Tools are deferred: only their names and the instructions are in context at first. Skills are listed only if its client for them is switched on.",
     },
@@ -252,6 +284,31 @@ mod tests {
                 assert!(!limit.source.place.is_empty(), "{}", host.id);
             }
         }
-        assert!(find("nobody").is_none());
+        assert!(find("unknown").is_none());
+    }
+
+    #[test]
+    fn the_documented_limits_are_those_of_the_table() {
+        let docs = include_str!("../../../docs/extension.md");
+        let docs = docs.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (mebi, mega) = (1 << 20, 1_000_000);
+        for sentence in [
+            format!(
+                "A URI has at most {},{:03} bytes",
+                URI_BYTES / 1000,
+                URI_BYTES % 1000
+            ),
+            format!(
+                "at most {SKILL_FILES} files and {} MiB of a skill",
+                SKILL_BYTES / mebi
+            ),
+            format!("and {} MB of a `SKILL.md`", SKILL_MD_BYTES / mega),
+            format!("pages of at most {LISTED_SKILLS} skills"),
+        ] {
+            assert!(
+                docs.contains(&sentence),
+                "docs/extension.md lacks: {sentence}"
+            );
+        }
     }
 }

@@ -47,13 +47,13 @@ pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 pub use names::branch;
-pub use route::{Candidate, Route, Why, WhyPair, WhyTerm, rounded};
+pub use route::{Candidate, Explanation, PairScore, Route, TermScore, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
-pub use settings::Settings;
+pub use settings::{SETTINGS, Setting, SettingKind, Settings};
 pub use skill::Skill;
 pub use skill_listing::{LISTING_BYTES, SkillListing};
-pub use store::{Store, StoredBundle};
 pub use skillbundle_search::keywords::Decision;
+pub use store::{Store, StoredBundle};
 pub use verify::Verified;
 pub use write::write;
 

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use serde_json::{Value, json};
 use skillbundle_search::keywords::{Decision, decide};
 use skillbundle_search::ranker::{
-    Accumulators, Explanation, NAME, Query, RankTable, Scored, field_names, min_confidence,
+    Accumulators, NAME, Query, RankTable, ScoreParts, Scored, field_names, min_confidence,
 };
 use skillbundle_search::text::explicit_names;
 
@@ -66,7 +66,7 @@ pub struct Candidate<'a> {
     /// The keywords that [`Match::matched_keywords`] returns.
     matched: Vec<&'a str>,
     /// The explanation of `bm25f/1`; empty if `keywords` ranked it.
-    pub why: Why,
+    pub why: Explanation,
 }
 
 impl<'a> Route<'a> {
@@ -93,18 +93,18 @@ impl<'a> Candidate<'a> {
             skill: found.skill,
             score: found.score,
             matched: found.matched_keywords,
-            why: Why::default(),
+            why: Explanation::default(),
         }
     }
 }
 
 /// What a request and a skill have in common, in the units of the score.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Why {
+pub struct Explanation {
     /// Terms of the request that the skill contains.
-    pub terms: Vec<WhyTerm>,
+    pub terms: Vec<TermScore>,
     /// Adjacent terms of the request that are also adjacent in the skill.
-    pub pairs: Vec<WhyPair>,
+    pub pairs: Vec<PairScore>,
     /// The share of the skill's name that the request contains, by information: 0 to 1.
     pub name_share: f64,
     /// The score added by the name.
@@ -113,7 +113,7 @@ pub struct Why {
     pub named: bool,
 }
 
-impl Why {
+impl Explanation {
     /// The value in tool results and `--json`, with every number [`rounded`].
     pub fn to_json(&self) -> Value {
         let terms = self
@@ -142,7 +142,7 @@ pub fn rounded(score: f64) -> f64 {
 
 /// A term of a request in a skill.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WhyTerm {
+pub struct TermScore {
     /// The stem.
     pub term: String,
     /// The score it added.
@@ -153,7 +153,7 @@ pub struct WhyTerm {
 
 /// Adjacent terms of a request in a skill.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WhyPair {
+pub struct PairScore {
     /// The stems, in order.
     pub terms: [String; 2],
     /// The score they added.
@@ -299,7 +299,7 @@ impl<'a, 's> Router<'a, 's> {
         let explanations = best
             .iter()
             .map(|it| self.table.explain(self.query, it.document));
-        let explanations: Vec<Explanation> = explanations.collect::<Result<_, _>>()?;
+        let explanations: Vec<ScoreParts> = explanations.collect::<Result<_, _>>()?;
         let near = self.table.cooccurring(self.query)?;
         let confidence = match (best.as_slice(), explanations.as_slice()) {
             ([best, ..], [first, ..]) => self.table.confidence(self.query, best, first, &near),
@@ -355,10 +355,13 @@ impl<'a, 's> Router<'a, 's> {
             self.settings.ambiguity_threshold,
             self.settings.max_results,
         );
-        let told = |rated: Rated<'a>| rated.told().map(Candidate::by_keywords);
-        let weak = weak.into_iter().take(most_weak).map(told);
+        let into_match = |rated: Rated<'a>| rated.into_match().map(Candidate::by_keywords);
+        let weak = weak.into_iter().take(most_weak).map(into_match);
         let weak = weak.collect::<Result<_, _>>()?;
-        let candidates = rated.into_iter().map(told).collect::<Result<_, _>>()?;
+        let candidates = rated
+            .into_iter()
+            .map(into_match)
+            .collect::<Result<_, _>>()?;
         Ok((
             Found {
                 decision,
@@ -371,7 +374,7 @@ impl<'a, 's> Router<'a, 's> {
     fn by_terms(
         &self,
         best: &[Scored],
-        explanations: &[Explanation],
+        explanations: &[ScoreParts],
         confidence: f64,
         margin: f64,
     ) -> Result<Found<'a>, Error> {
@@ -384,13 +387,13 @@ impl<'a, 's> Router<'a, 's> {
         } else {
             Decision::Match
         };
-        let candidate = |(scored, explanation): (&Scored, &Explanation)| {
+        let candidate = |(scored, explanation): (&Scored, &ScoreParts)| {
             Ok::<_, Error>(Candidate {
                 matched: Vec::new(),
                 ranker: NAME,
                 score: self.table.weight(scored.score),
                 skill: self.catalog.skill(scored.document)?,
-                why: Why {
+                why: Explanation {
                     named: scored.named,
                     ..self.why(explanation)
                 },
@@ -487,14 +490,14 @@ impl<'a, 's> Router<'a, 's> {
     }
 
     /// The explanation of a skill's score for the request.
-    fn why(&self, explanation: &Explanation) -> Why {
+    fn why(&self, explanation: &ScoreParts) -> Explanation {
         let weight = |impact: u32| self.table.weight(impact);
         let term = |place: usize| self.query.term(place).to_owned();
-        Why {
+        Explanation {
             terms: explanation
                 .terms
                 .iter()
-                .map(|(place, impact, fields)| WhyTerm {
+                .map(|(place, impact, fields)| TermScore {
                     term: term(*place),
                     score: weight(u32::from(*impact)),
                     fields: field_names(*fields),
@@ -503,7 +506,7 @@ impl<'a, 's> Router<'a, 's> {
             pairs: explanation
                 .pairs
                 .iter()
-                .map(|(first, second, impact)| WhyPair {
+                .map(|(first, second, impact)| PairScore {
                     terms: [term(*first), term(*second)],
                     score: weight((*impact).into()),
                 })

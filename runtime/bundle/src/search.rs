@@ -42,7 +42,7 @@ pub(crate) struct Rated<'a> {
 
 impl<'a> Rated<'a> {
     /// With the matched keywords as their author wrote them.
-    pub(crate) fn told(self) -> Result<Match<'a>, Error> {
+    pub(crate) fn into_match(self) -> Result<Match<'a>, Error> {
         Ok(Match {
             matched_keywords: declared(&self.skill, &self.found)?,
             skill: self.skill,
@@ -176,7 +176,7 @@ impl<'a> Catalog<'a> {
     /// below the content's `min_score` are left out, and priority alone never includes a skill.
     pub fn match_keywords(&self, context: &str) -> Result<Vec<Match<'a>>, Error> {
         let rated = self.rate_keywords(context, &self.settings()?, false)?;
-        rated.into_iter().map(Rated::told).collect()
+        rated.into_iter().map(Rated::into_match).collect()
     }
 
     /// The matches of [`Self::match_keywords`] before the matched keywords are looked up. With
@@ -280,12 +280,12 @@ impl<'a> Catalog<'a> {
 
     fn related_hit(&self, found: &Related) -> Result<Hit<'a>, Error> {
         let skill = self.skill(found.id)?;
-        let told = passage(&skill.body()?, &found.terms)
+        let best = passage(&skill.body()?, &found.terms)
             .or_else(|| passage(skill.description, &found.terms));
         Ok(Hit {
             skill,
             score: Score::Weight(found.score),
-            excerpt: told.unwrap_or_else(|| excerpt(skill.description, &[])),
+            excerpt: best.unwrap_or_else(|| excerpt(skill.description, &[])),
         })
     }
 }

@@ -156,7 +156,9 @@ impl Store {
     pub fn reference(&self, key: &str) -> Option<(Bundle, Vec<u8>)> {
         let file = File::open(self.references().join(key)).ok()?;
         let mut bytes = Vec::new();
-        file.take(MOST_REFERENCE_BYTES).read_to_end(&mut bytes).ok()?;
+        file.take(MOST_REFERENCE_BYTES)
+            .read_to_end(&mut bytes)
+            .ok()?;
         let (address, checked) = bytes.split_at_checked(64 + 1)?;
         let (note, sum) = checked.split_at_checked(checked.len().checked_sub(16)?)?;
         let expected = checksum(&address[..64], note);
@@ -252,7 +254,10 @@ impl Store {
     /// The addresses that references name.
     fn referenced(&self) -> HashSet<String> {
         let entries = entries(&self.references()).unwrap_or_default();
-        entries.iter().filter_map(|entry| referred(&entry.path())).collect()
+        entries
+            .iter()
+            .filter_map(|entry| referred(&entry.path()))
+            .collect()
     }
 
     /// Whether all directories exist and no other user can change them.
@@ -283,7 +288,10 @@ fn referred(reference: &Path) -> Option<String> {
     let mut address = [0; 64];
     File::open(reference).ok()?.read_exact(&mut address).ok()?;
     let address = String::from_utf8(address.to_vec()).ok()?;
-    address.bytes().all(|it| it.is_ascii_hexdigit()).then_some(address)
+    address
+        .bytes()
+        .all(|it| it.is_ascii_hexdigit())
+        .then_some(address)
 }
 
 /// The address in the name of a stored bundle.
@@ -327,7 +335,10 @@ fn remove(path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn make_private(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)?;
     fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
 }
 

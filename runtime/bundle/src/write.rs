@@ -473,9 +473,7 @@ fn append<T>(table: &mut Vec<T>, rows: Vec<T>) -> Result<Rows, Error> {
 }
 
 pub(crate) fn narrow(value: usize) -> Result<u32, Error> {
-    u32::try_from(value).map_err(|_| {
-        Error::Invalid("the index would pass 4 GiB; split the skills into several bundles".into())
-    })
+    u32::try_from(value).map_err(|_| Error::Invalid("the index would exceed 4 GiB".into()))
 }
 
 const fn bit(set: bool, bit: u32) -> u32 {

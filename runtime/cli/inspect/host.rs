@@ -1,11 +1,11 @@
 //! `skillbundle inspect --host`: prints what one host will see.
 
 use anyhow::Result;
-use skillbundle_format::hosts::{Effect, Host, HostLimit, Limit, Source};
+use skillbundle_format::hosts::{Citation, Effect, Host, HostLimit, Limit};
 use skillbundle_server::Preview;
 
 use super::field;
-use super::host_view::{HostView, Listing, Text, Tool, tokens};
+use super::host_view::{HostView, KeptText, ListingView, ToolView, tokens};
 use crate::Exit;
 use crate::cli::display::{counted, grouped, one_line};
 use crate::cli::json::{self, Envelope, TextSize};
@@ -113,10 +113,10 @@ impl Report<'_> {
         Ok(out.page(&tools)?)
     }
 
-    fn json(&self) -> json::HostView<'_> {
+    fn json(&self) -> json::HostInspection<'_> {
         let (host, view) = (self.host, &self.view);
         let not_offered = self.preview.unused.iter();
-        json::HostView {
+        json::HostInspection {
             host: host.id,
             title: host.title,
             server: self.server,
@@ -131,7 +131,7 @@ impl Report<'_> {
             not_offered: not_offered
                 .map(|(name, reason)| json::NotOffered { name, reason })
                 .collect(),
-            listing: view.skills.as_ref().map(|skills| json::Listing {
+            listing: view.skills.as_ref().map(|skills| json::HostListing {
                 bytes: skills.bytes,
                 kept: &skills.kept,
                 dropped: &skills.dropped,
@@ -142,7 +142,7 @@ impl Report<'_> {
     }
 }
 
-fn print_listing(out: &mut Output, skills: &Listing) -> Result<()> {
+fn print_listing(out: &mut Output, skills: &ListingView) -> Result<()> {
     out.heading("Skills, in this order")?;
     let total = skills.kept.len() + skills.dropped.len();
     out.line(&field("listing", &cost(skills.bytes)))?;
@@ -175,7 +175,7 @@ fn cost(bytes: usize) -> String {
     )
 }
 
-fn kept(text: &Text) -> String {
+fn kept(text: &KeptText) -> String {
     if text.is_cut() {
         format!(
             "cut to {} of {} characters",
@@ -188,7 +188,7 @@ fn kept(text: &Text) -> String {
 }
 
 /// What happens to a tool, in words.
-fn outcome(tool: &Tool) -> String {
+fn outcome(tool: &ToolView) -> String {
     let mut effects: Vec<String> = tool
         .effect
         .iter()
@@ -207,7 +207,7 @@ fn outcome(tool: &Tool) -> String {
     effects.join(", ")
 }
 
-fn source(source: Source) -> String {
+fn source(source: Citation) -> String {
     let mark = if source.second_hand {
         ", second-hand"
     } else {
@@ -234,10 +234,14 @@ fn describe(limit: Limit) -> (&'static str, String) {
         Limit::Joint(most, effect) => ("server and tool name", name(most, effect)),
         Limit::Skills(most) => ("skills", count(most, "per server")),
         Limit::Listing(most) => ("listing of skills", count(most, "bytes")),
+        Limit::Uri(most) => ("URI", count(most, "bytes")),
+        Limit::SkillFiles(most) => ("files of a skill", count(most, "files")),
+        Limit::SkillBytes(most) => ("bytes of a skill", count(most, "bytes")),
+        Limit::SkillMd(most) => ("bytes of SKILL.md", count(most, "bytes")),
     }
 }
 
-fn text_size(text: &Text) -> TextSize {
+fn text_size(text: &KeptText) -> TextSize {
     TextSize {
         characters: text.sent,
         kept_characters: text.kept_chars(),
@@ -246,8 +250,8 @@ fn text_size(text: &Text) -> TextSize {
     }
 }
 
-fn json_tool(tool: &Tool) -> json::Tool<'_> {
-    json::Tool {
+fn json_tool(tool: &ToolView) -> json::HostTool<'_> {
+    json::HostTool {
         name: &tool.name,
         seen_as: &tool.formed,
         bytes: tool.bytes,
@@ -260,9 +264,9 @@ fn json_tool(tool: &Tool) -> json::Tool<'_> {
     }
 }
 
-fn json_limit(limit: &HostLimit) -> json::HostLimit {
+fn json_limit(limit: &HostLimit) -> json::HostLimitRow {
     let (what, figure) = describe(limit.limit);
-    json::HostLimit {
+    json::HostLimitRow {
         what,
         limit: figure,
         source: limit.source.place,

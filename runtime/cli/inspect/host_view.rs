@@ -13,14 +13,14 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// What a host sees.
 pub(crate) struct HostView {
-    pub(crate) instructions: Text,
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) instructions: KeptText,
+    pub(crate) tools: Vec<ToolView>,
     /// `None` if the host does not list skills itself.
-    pub(crate) skills: Option<Listing>,
+    pub(crate) skills: Option<ListingView>,
 }
 
 /// A text, and how much of it a host keeps.
-pub(crate) struct Text {
+pub(crate) struct KeptText {
     /// Characters that the server sends.
     pub(crate) sent: usize,
     /// What the host keeps.
@@ -28,12 +28,12 @@ pub(crate) struct Text {
 }
 
 /// One tool.
-pub(crate) struct Tool {
+pub(crate) struct ToolView {
     /// As the server calls it.
     pub(crate) name: String,
     /// As the model calls it.
     pub(crate) formed: String,
-    pub(crate) description: Text,
+    pub(crate) description: KeptText,
     /// Bytes of formed name, kept description and schema of the arguments:
     /// what models are shown. Output schemas, titles and annotations are not.
     pub(crate) bytes: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Tool {
 
 /// The host's own listing of skills.
 #[derive(Default)]
-pub(crate) struct Listing {
+pub(crate) struct ListingView {
     /// Bytes of all entries.
     pub(crate) bytes: usize,
     /// Paths, in the order of the listing, that are kept.
@@ -67,7 +67,7 @@ impl HostView {
             .tools
             .iter()
             .map(|tool| tool_view(host, server, tool));
-        let mut tools: Vec<Tool> = tools.collect();
+        let mut tools: Vec<ToolView> = tools.collect();
         let mut effects = tools.iter().filter_map(|tool| tool.effect);
         // With these hosts one bad name disables every tool.
         if let Some(effect) = effects.find(|effect| effect.is_loss_of_all()) {
@@ -76,7 +76,7 @@ impl HostView {
             }
         }
         Ok(Self {
-            instructions: Text::new(&preview.instructions, instructions_limit(host)),
+            instructions: KeptText::new(&preview.instructions, instructions_limit(host)),
             tools,
             skills: listing(host, catalog)?,
         })
@@ -88,7 +88,7 @@ impl HostView {
     }
 
     /// The tools that can be used.
-    pub(crate) fn usable(&self) -> impl Iterator<Item = &Tool> {
+    pub(crate) fn usable(&self) -> impl Iterator<Item = &ToolView> {
         self.tools.iter().filter(|tool| !tool.is_lost())
     }
 
@@ -98,11 +98,11 @@ impl HostView {
             .skills
             .as_ref()
             .is_some_and(|skills| !skills.dropped.is_empty());
-        has_dropped || self.tools.iter().any(Tool::is_lost)
+        has_dropped || self.tools.iter().any(ToolView::is_lost)
     }
 }
 
-impl Text {
+impl KeptText {
     fn new(sent: &str, most: usize) -> Self {
         Self {
             sent: sent.chars().count(),
@@ -119,7 +119,7 @@ impl Text {
     }
 }
 
-impl Tool {
+impl ToolView {
     pub(crate) fn is_lost(&self) -> bool {
         self.effect.is_some_and(Effect::is_loss)
     }
@@ -130,13 +130,13 @@ pub(crate) fn tokens(bytes: usize) -> usize {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
 
-fn tool_view(host: &Host, server: &str, tool: &Value) -> Tool {
+fn tool_view(host: &Host, server: &str, tool: &Value) -> ToolView {
     let text = |field: &str| tool[field].as_str().unwrap_or_default();
     let (name, sent) = (text("name"), text("description"));
     let (formed, effect) = formed(host, server, name);
-    let description = Text::new(sent, description_limit(host));
+    let description = KeptText::new(sent, description_limit(host));
     let names = |text: &str| text.matches("<name>").count();
-    Tool {
+    ToolView {
         name: name.to_owned(),
         bytes: formed.len() + description.kept.len() + tool["inputSchema"].to_string().len(),
         names: (names(sent), names(&description.kept)),
@@ -203,7 +203,7 @@ fn limit(host: &Host, kind: impl Fn(Limit) -> Option<usize>) -> usize {
 }
 
 /// The listing of a host that asks for skills beside tools.
-fn listing(host: &Host, catalog: &Catalog<'_>) -> Result<Option<Listing>> {
+fn listing(host: &Host, catalog: &Catalog<'_>) -> Result<Option<ListingView>> {
     let most_skills = limit(host, |limit| match limit {
         Limit::Skills(most) => Some(most),
         _ => None,
@@ -216,7 +216,7 @@ fn listing(host: &Host, catalog: &Catalog<'_>) -> Result<Option<Listing>> {
         return Ok(None);
     }
     let published = catalog.published()?;
-    let mut listing = Listing::default();
+    let mut listing = ListingView::default();
     for skill in published.skills() {
         let skill = skill?;
         let entry = published.entry(skill.uri)?.unwrap_or_default();
@@ -305,8 +305,8 @@ mod tests {
 
     #[test]
     fn texts_are_cut_by_characters_not_by_bytes() {
-        let text = Text::new("éééé", 3);
+        let text = KeptText::new("éééé", 3);
         assert_eq!((text.sent, text.kept_chars(), text.is_cut()), (4, 3, true));
-        assert!(!Text::new("éééé", 4).is_cut());
+        assert!(!KeptText::new("éééé", 4).is_cut());
     }
 }

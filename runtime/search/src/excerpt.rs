@@ -224,7 +224,7 @@ mod tests {
         excerpt(text, &words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Text, query, excerpt. `~` stands for ten words of ten characters.
+    /// Text, query, excerpt. `~` is ten words of ten characters.
     const EXCERPTS: &[(&str, &str, &str)] = &[
         ("", "pdf", ""),
         (" \n\t ", "pdf", ""),
@@ -299,7 +299,7 @@ mod tests {
 
     type Terms = &'static [(&'static str, u32)];
 
-    /// Text, terms with their weights, passage. `~` stands for twenty words of
+    /// Text, terms with their weights, passage. `~` is twenty words of
     /// ten characters.
     const PASSAGES: &[(&str, Terms, Option<&str>)] = &[
         ("", &[("pdf", 9)], None),

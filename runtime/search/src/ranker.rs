@@ -49,7 +49,7 @@ mod weigh;
 
 pub use build::build;
 pub use parameters::{MIN_MARGIN, NAME, min_confidence};
-pub use query::{Explanation, Query, field_names};
+pub use query::{Query, ScoreParts, field_names};
 pub use scoring::{Accumulators, Scored};
 pub use weigh::Document;
 

@@ -40,7 +40,7 @@ fn has_type(value: &Value, kind: &str) -> bool {
         "list of strings" => all("string"),
         "list of objects" => all("object"),
         "list of lists of strings" => all("list of strings"),
-        other => panic!("docs/json.md uses a type that nobody knows: {other}"),
+        other => panic!("docs/json.md uses an unknown type: {other}"),
     }
 }
 

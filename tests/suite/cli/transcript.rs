@@ -98,10 +98,10 @@ fn digests(line: &str) -> String {
             .find(|c: char| !c.is_ascii_hexdigit())
             .unwrap_or(rest.len() - at);
         out.push_str(&rest[..at]);
-        out.push_str(if run == 64 {
-            "<sha256>"
-        } else {
-            &rest[at..at + run]
+        out.push_str(match run {
+            64 => "<sha256>",
+            16 => "<fingerprint>",
+            _ => &rest[at..at + run],
         });
         rest = &rest[at + run..];
     }
@@ -121,7 +121,7 @@ fn layout_line(line: &str) -> String {
     let first = line.split(' ').next().unwrap_or_default();
     let all = SECTIONS.contains(&first)
         || ARCHIVE.iter().any(|head| line.starts_with(head))
-        || line.contains("its header says");
+        || line.contains("bundle is cut short");
     let words: Vec<&str> = line.split(' ').collect();
     let masked = words.iter().enumerate().map(|(at, word)| {
         let number = word.trim_end_matches([',', ';']);

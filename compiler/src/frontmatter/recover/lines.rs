@@ -7,7 +7,7 @@ use super::super::keys::is_known;
 
 /// A line, without its line end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct LineSpan {
     pub(super) start: usize,
     pub(super) end: usize,
 }
@@ -25,13 +25,13 @@ pub(super) struct LineEntry {
 
 /// A value with all lines that continue it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Value {
+pub(super) struct LineValue {
     pub(super) range: Range<usize>,
     /// Its lines folded into one, as YAML folds unquoted text.
     pub(super) text: String,
 }
 
-impl Line {
+impl LineSpan {
     /// The lines of `text[part]`.
     pub(super) fn all<'a>(text: &'a str, part: &Range<usize>) -> impl Iterator<Item = Self> + 'a {
         let mut next = part.start;
@@ -142,8 +142,8 @@ impl Line {
 }
 
 /// The value that contains `at`, if the line-by-line reading finds one.
-pub(super) fn value_at(text: &str, part: &Range<usize>, at: usize) -> Option<Value> {
-    let lines: Vec<Line> = Line::all(text, part).collect();
+pub(super) fn value_at(text: &str, part: &Range<usize>, at: usize) -> Option<LineValue> {
+    let lines: Vec<LineSpan> = LineSpan::all(text, part).collect();
     let index = lines.iter().position(|line| line.range().contains(&at))?;
     let index = first_line(text, &lines, index);
     let (index, entry) = match text_below_key(text, &lines, index) {
@@ -170,7 +170,7 @@ pub(super) fn value_at(text: &str, part: &Range<usize>, at: usize) -> Option<Val
     }
     let end = continued.last().map_or(line.end, |line| line.end);
     let end = entry.value + without_comment(&text[entry.value..end]).len();
-    Some(Value {
+    Some(LineValue {
         range: entry.value..end,
         text: fold(&text[entry.value..end]),
     })
@@ -178,9 +178,9 @@ pub(super) fn value_at(text: &str, part: &Range<usize>, at: usize) -> Option<Val
 
 /// Unquoted text that begins on the line below its key and contains the line `from`:
 /// the index of its first line, and the entry of the key with that text as value.
-fn text_below_key(text: &str, lines: &[Line], from: usize) -> Option<(usize, LineEntry)> {
+fn text_below_key(text: &str, lines: &[LineSpan], from: usize) -> Option<(usize, LineEntry)> {
     let depth = lines[from].indent(text).len();
-    let has_content = |line: &Line| !line.content(text).is_empty();
+    let has_content = |line: &LineSpan| !line.content(text).is_empty();
     let (key, entry) = lines[..from]
         .iter()
         .enumerate()
@@ -200,7 +200,7 @@ fn text_below_key(text: &str, lines: &[Line], from: usize) -> Option<(usize, Lin
 }
 
 /// The index of the line whose value the line `from` continues.
-fn first_line(text: &str, lines: &[Line], from: usize) -> usize {
+fn first_line(text: &str, lines: &[LineSpan], from: usize) -> usize {
     let mut index = from;
     let mut depth = lines[from].indent(text).len();
     for (at, line) in lines[..from].iter().enumerate().rev() {

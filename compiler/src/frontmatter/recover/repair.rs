@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::super::characters::is_control;
 use super::super::yaml::{YamlError, YamlErrorKind};
-use super::lines::{self, Line};
+use super::lines::{self, LineSpan};
 use super::messages;
 use crate::diagnostic::Code;
 
@@ -120,13 +120,13 @@ fn quote_item(text: &str, part: &Range<usize>, error: &YamlError) -> Option<Repa
 
 /// Replaces the tabs at the start of a line by spaces.
 fn untab(text: &str, part: &Range<usize>, at: usize, done: &[Range<usize>]) -> Option<Repair> {
-    let line = Line::all(text, part)
+    let line = LineSpan::all(text, part)
         .skip_while(|line| line.end < at)
         .filter(|line| line.indent(text).contains('\t'))
         .find(|line| !done.iter().any(|range| range.start == line.start))?;
     let indent = line.indent(text);
     let range = line.start..line.start + indent.len();
-    let above = Line::above(text, part, &line)?;
+    let above = LineSpan::above(text, part, &line)?;
     let replacement = " ".repeat(above.width_below(text, indent));
     Some(Repair {
         code: Code::TabIndentation,
@@ -140,7 +140,7 @@ fn untab(text: &str, part: &Range<usize>, at: usize, done: &[Range<usize>]) -> O
 
 /// Repairs a line that is not `key: value`.
 fn complete_line(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
-    let line = Line::all(text, part).find(|line| line.range().contains(&at))?;
+    let line = LineSpan::all(text, part).find(|line| line.range().contains(&at))?;
     let content = line.content(text);
     if let Some(colon) = lines::tight_colon(content) {
         let insert = line.content_start(text) + colon + 1;
@@ -156,7 +156,7 @@ fn complete_line(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
     if lines::begins_with_limit(content) {
         return None;
     }
-    let above = Line::above(text, part, &line)?;
+    let above = LineSpan::above(text, part, &line)?;
     let adjoins = above.end + 1 == line.start;
     if !adjoins || !above.has_open_text(text) || content.starts_with(['-', '[', '{', '?', '|', '>'])
     {
@@ -174,15 +174,15 @@ fn complete_line(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
 
 /// The same for the line above, if that one swallowed a key.
 fn complete_line_above(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
-    let line = Line::all(text, part).find(|line| line.range().contains(&at))?;
-    let above = Line::above(text, part, &line)?;
+    let line = LineSpan::all(text, part).find(|line| line.range().contains(&at))?;
+    let above = LineSpan::above(text, part, &line)?;
     complete_line(text, part, above.content_start(text))
 }
 
 /// Whether the colon at `at` ends the key of its line, so that the error is
 /// further up.
 fn on_key(text: &str, part: &Range<usize>, at: usize) -> bool {
-    Line::all(text, part)
+    LineSpan::all(text, part)
         .find(|line| line.range().contains(&at))
         .and_then(|line| line.entry(text))
         .is_some_and(|entry| {

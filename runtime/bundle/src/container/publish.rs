@@ -30,7 +30,10 @@ pub(crate) fn write_unsynced<T, E: From<io::Error>>(
     write: impl FnOnce(&mut File, &Path) -> Result<T, E>,
 ) -> Result<T, E> {
     let temporary = temporary_beside(path)?;
-    let mut file = File::options().write(true).create_new(true).open(&temporary)?;
+    let mut file = File::options()
+        .write(true)
+        .create_new(true)
+        .open(&temporary)?;
     let written = make_read_only(&file)
         .map_err(E::from)
         .and_then(|()| write(&mut file, &temporary))

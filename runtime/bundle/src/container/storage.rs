@@ -32,7 +32,9 @@ impl Storage {
     /// mapped file kills the process that reads it.
     pub(super) fn open(path: &Path) -> Result<(Header, Self), Error> {
         let opened = OpenFile::open(path, false)?;
-        let tables = opened.tables_on_heap().map_err(|error| read_error(path, error))?;
+        let tables = opened
+            .tables_on_heap()
+            .map_err(|error| read_error(path, error))?;
         Ok(opened.with(Tables::Heap(tables)))
     }
 

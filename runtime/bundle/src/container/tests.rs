@@ -122,7 +122,7 @@ fn a_failed_publish_names_no_file_and_leaves_none() {
     let directory = directory();
     let taken = directory.path().join("taken");
     fs::create_dir_all(taken.join("full")).expect("writable");
-    publish(&taken, &bytes()).expect_err("a directory stands there");
+    publish(&taken, &bytes()).expect_err("a directory is there");
     assert_eq!(entries(directory.path()), ["taken"]);
     publish(&directory.path().join("no/such/a.skb"), &bytes()).expect_err("no such directory");
     publish(Path::new("/"), &bytes()).expect_err("not a file name");

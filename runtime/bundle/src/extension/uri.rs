@@ -5,16 +5,11 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::hosts::NAME_CHARS;
 use crate::names::ADDRESS;
 
 /// The file that makes a directory a skill, in the spelling of the extension.
 pub(crate) const SKILL_MD: &str = "SKILL.md";
-
-/// The maximum length of a name in the Agent Skills specification, in characters.
-pub(crate) const NAME_LEN: usize = 64;
-
-/// The maximum length of a URI that Claude Code accepts, in bytes.
-pub(crate) const URI_LEN: usize = 2048;
 
 /// The characters that a segment of a URI may contain unescaped: RFC 3986's `pchar`, without `$`
 /// and `'`, which Claude Code rejects in a directory.
@@ -23,20 +18,20 @@ const PLAIN: &[u8] = b"-._~!()*+,;=:@&";
 /// Replaces a directory name that has no character valid in an authority.
 const NAMELESS: &str = "skills";
 
-/// Whether a name matches `^[a-z0-9]+(-[a-z0-9]+)*$` and has at most 64 characters.
+/// Whether a name matches `^[a-z0-9]+(-[a-z0-9]+)*$` and has at most [`NAME_CHARS`].
 pub(crate) fn is_valid_name(name: &str) -> bool {
     let is_word = |word: &str| {
         let letter = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
         !word.is_empty() && word.bytes().all(letter)
     };
-    name.len() <= NAME_LEN && name.split('-').all(is_word)
+    name.len() <= NAME_CHARS && name.split('-').all(is_word)
 }
 
 /// Converts any text to a valid name: accents are removed, letters are lower-cased, and each run of
 /// other characters becomes one `-`.
 pub fn slug(text: &str) -> String {
     let mut name = dashed(text, |_| false);
-    name.truncate(NAME_LEN);
+    name.truncate(NAME_CHARS);
     let name = name.trim_end_matches('-');
     if name.is_empty() { "skill" } else { name }.to_owned()
 }
@@ -44,7 +39,7 @@ pub fn slug(text: &str) -> String {
 /// The name with the suffix for the `number`th skill of that name.
 pub(crate) fn numbered(name: &str, number: usize) -> String {
     let suffix = format!("-{number}");
-    let kept = &name[..name.len().min(NAME_LEN - suffix.len())];
+    let kept = &name[..name.len().min(NAME_CHARS - suffix.len())];
     format!("{}{suffix}", kept.trim_end_matches('-'))
 }
 

@@ -34,13 +34,22 @@ fn mode(path: &Path) -> u32 {
 fn a_stored_bundle_is_found_by_its_address_and_by_its_reference() {
     let (_directory, place) = place();
     let store = Store::open(&place).expect("writable");
-    let address = store.put(&bytes("one\n")).expect("writable").content_address();
+    let address = store
+        .put(&bytes("one\n"))
+        .expect("writable")
+        .content_address();
     store.refer("key", &address, b"a note").expect("writable");
     let (referred, note) = store.reference("key").expect("intact");
-    assert_eq!((body(&referred).as_str(), note.as_slice()), ("one\n", &b"a note"[..]));
+    assert_eq!(
+        (body(&referred).as_str(), note.as_slice()),
+        ("one\n", &b"a note"[..])
+    );
     let again = Store::open(&place).expect("there");
     let stored = again.get(&address).expect("stored");
-    assert_eq!((body(&stored).as_str(), stored.storage()), ("one\n", "stored"));
+    assert_eq!(
+        (body(&stored).as_str(), stored.storage()),
+        ("one\n", "stored")
+    );
     assert_eq!(mode(&place), 0o700);
     assert_eq!(mode(&again.list().expect("readable")[0].path), 0o444);
     assert!(again.reference("other").is_none());
@@ -54,7 +63,11 @@ fn a_store_that_others_can_write_to_is_refused() {
     fs::create_dir_all(place.parent().expect("it has one")).expect("writable");
     symlink(&target, &place).expect("writable");
     let error = Store::open(&place).expect_err("a link");
-    assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied, "{error}");
+    assert_eq!(
+        error.kind(),
+        std::io::ErrorKind::PermissionDenied,
+        "{error}"
+    );
 }
 
 #[test]
@@ -70,7 +83,10 @@ fn loose_permissions_of_our_own_directory_are_tightened() {
 fn a_stored_file_that_can_be_written_to_or_is_a_link_is_not_mapped() {
     let (_directory, place) = place();
     let store = Store::open(&place).expect("writable");
-    let address = store.put(&bytes("one\n")).expect("writable").content_address();
+    let address = store
+        .put(&bytes("one\n"))
+        .expect("writable")
+        .content_address();
     let path = store.list().expect("readable")[0].path.clone();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("ours");
     assert!(store.get(&address).is_none());
@@ -96,7 +112,11 @@ fn a_copy_survives_whatever_happens_to_the_file() {
     fs::write(&live, &new).expect("writable");
     assert_eq!(body(&store.copy(&live).expect("complete")), "new\n");
     assert_eq!(body(&copy), "old\n");
-    assert_eq!(store.list().expect("readable").len(), 2, "nothing else is left behind");
+    assert_eq!(
+        store.list().expect("readable").len(),
+        2,
+        "nothing else is left behind"
+    );
 }
 
 #[test]
@@ -117,7 +137,10 @@ fn a_damaged_file_with_an_intact_head_is_not_stored() {
 fn references_that_were_cut_short_or_edited_count_as_none() {
     let (_directory, place) = place();
     let store = Store::open(&place).expect("writable");
-    let address = store.put(&bytes("one\n")).expect("writable").content_address();
+    let address = store
+        .put(&bytes("one\n"))
+        .expect("writable")
+        .content_address();
     store.refer("key", &address, b"a note").expect("writable");
     let path = place.join("references/key");
     let whole = fs::read(&path).expect("readable");
@@ -138,8 +161,12 @@ fn replaced_and_old_bundles_are_removed_and_mapped_ones_live_on() {
     let store = Store::open(&place).expect("writable");
     let one = store.put(&bytes("one\n")).expect("writable");
     let two = store.put(&bytes("two\n")).expect("writable");
-    store.refer("key", &one.content_address(), b"").expect("writable");
-    store.refer("key", &two.content_address(), b"").expect("writable");
+    store
+        .refer("key", &one.content_address(), b"")
+        .expect("writable");
+    store
+        .refer("key", &two.content_address(), b"")
+        .expect("writable");
     assert!(store.get(&one.content_address()).is_none());
     assert_eq!(body(&one), "one\n");
     assert_eq!(store.clean(false).expect("writable"), (0, 0));
@@ -150,7 +177,10 @@ fn replaced_and_old_bundles_are_removed_and_mapped_ones_live_on() {
         file.set_modified(age).expect("ours");
     }
     assert_eq!(store.clean(false).expect("writable"), (1, three.byte_len()));
-    assert!(store.get(&two.content_address()).is_some(), "still referred to");
+    assert!(
+        store.get(&two.content_address()).is_some(),
+        "still referred to"
+    );
     assert_eq!(store.clean(true).expect("writable"), (1, two.byte_len()));
     assert!(store.list().expect("readable").is_empty());
 }
@@ -170,7 +200,9 @@ fn writers_that_share_a_store_never_meet_a_torn_file() {
                     bundle.verify().expect("whole");
                     // Another writer may remove the bundle that its key referred to.
                     let _ = store.refer("shared", &bundle.content_address(), b"");
-                    let known = versions.iter().map(|it| Bundle::address_of(it).expect("intact"));
+                    let known = versions
+                        .iter()
+                        .map(|it| Bundle::address_of(it).expect("intact"));
                     for stored in known.filter_map(|address| store.get(&address)) {
                         stored.verify().expect("whole");
                     }

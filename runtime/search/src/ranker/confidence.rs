@@ -4,7 +4,7 @@
 //! in some skill, and on the score expected by chance.
 
 use super::parameters::{CHANCE, Field, LEAST_INFORMATION, SCORE_SHARE};
-use super::query::{Explanation, Query};
+use super::query::{Query, ScoreParts};
 use super::{DAMAGED, FRACTION, RankTable, Scored, cooccurrence, fixed};
 use crate::error::Error;
 
@@ -16,7 +16,7 @@ impl RankTable<'_> {
         &self,
         query: &Query,
         best: &Scored,
-        explanation: &Explanation,
+        explanation: &ScoreParts,
         cooccurring: &[(usize, usize)],
     ) -> f64 {
         let score = self.weight(best.score + described(explanation));
@@ -49,7 +49,7 @@ impl RankTable<'_> {
 }
 
 /// The sum of the impacts of terms that the document contains outside its body.
-fn described(explanation: &Explanation) -> u32 {
+fn described(explanation: &ScoreParts) -> u32 {
     let terms = explanation.terms.iter();
     let described = terms.filter(|(.., fields)| *fields != Field::Body.bit());
     described.map(|(_, impact, _)| u32::from(*impact)).sum()

@@ -35,7 +35,7 @@ pub(super) struct QueryTerm {
 
 /// How a document got its score.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explanation {
+pub struct ScoreParts {
     /// Terms as positions in the query, with impact and mask of fields.
     pub terms: Vec<(usize, u8, u8)>,
     /// The contribution of the name's share, in impacts.
@@ -46,7 +46,7 @@ pub struct Explanation {
     pub pairs: Vec<(usize, usize, u8)>,
 }
 
-impl Explanation {
+impl ScoreParts {
     /// The score, without the bonus for an explicitly named document.
     pub fn score(&self) -> u32 {
         let terms = self.terms.iter().map(|(_, impact, _)| u32::from(*impact));
@@ -157,11 +157,11 @@ impl RankTable<'_> {
     }
 
     /// Explains the document's score.
-    pub fn explain(&self, query: &Query, document: u32) -> Result<Explanation, Error> {
+    pub fn explain(&self, query: &Query, document: u32) -> Result<ScoreParts, Error> {
         self.find_explanation(query, document).ok_or(DAMAGED)
     }
 
-    fn find_explanation(&self, query: &Query, document: u32) -> Option<Explanation> {
+    fn find_explanation(&self, query: &Query, document: u32) -> Option<ScoreParts> {
         let (mut terms, mut share) = (Vec::new(), 0_u8);
         for (place, term) in query.terms.iter().enumerate() {
             let Some(number) = term.number else { continue };
@@ -182,7 +182,7 @@ impl RankTable<'_> {
         let of_terms = terms.iter().map(|(_, impact, _)| u16::from(*impact));
         let of_pairs = pairs.iter().map(|(.., impact)| u16::from(*impact));
         let sum: u16 = of_terms.chain(of_pairs).sum();
-        Some(Explanation {
+        Some(ScoreParts {
             terms,
             name: name_impact(sum, share).into(),
             name_share: share,

@@ -24,7 +24,7 @@ use super::stem::stem;
 use super::stop_words::is_term_stop_word;
 use super::tokens::{is_apostrophe, without_elisions};
 
-/// Longer words, in bytes, are dropped: they are keys and digests, which nobody searches for.
+/// Longer words, in bytes, are dropped: they are keys and digests, which are never searched for.
 const LONGEST: usize = 64;
 
 /// A token of a text.

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use rmcp::model::{DIRECTORY_MIME_TYPE, Resource};
 use serde::Deserialize;
 use skillbundle_format::Child;
+use skillbundle_format::hosts::{LISTED_SKILLS, LISTING_BYTES};
 
 use super::resources::{self, Uri};
 use super::results::{
@@ -14,12 +15,8 @@ use super::results::{
 use super::{Call, Skills};
 use crate::jsonrpc::RpcError;
 
-/// Skills on a page. Claude Code takes no more than this from a server.
-const SKILLS: usize = 100;
-
-/// Bytes of the entries on a page. Claude Code reads the first 512 KiB of a listing; what
-/// surrounds the entries needs some of it.
-const BYTES: usize = 508 * 1024;
+/// Bytes of the entries on a page: what surrounds the entries is part of the listing too.
+const BYTES: usize = LISTING_BYTES - 4 * 1024;
 
 /// Children of a directory on a page.
 const CHILDREN: usize = 1000;
@@ -31,7 +28,7 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
     let listing = PagedList::new(skills, &["skills/list"]);
     let published = resources::published(skills)?;
     let page = published
-        .page(listing.start(&params)?, SKILLS, BYTES)
+        .page(listing.start(&params)?, LISTED_SKILLS, BYTES)
         .map_err(unreadable)?;
     let next = page.next.and_then(|next| listing.next(next, usize::MAX));
     write_cacheable_with(call, out, next, "skills", |out| {

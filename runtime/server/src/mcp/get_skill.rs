@@ -2,7 +2,9 @@
 //! if several fit about as well. `Catalog::route` decides which.
 
 use serde_json::{Value, json};
-use skillbundle_format::{Candidate, Decision, Error, File, Role, Route, Skill, Why, rounded};
+use skillbundle_format::{
+    Candidate, Decision, Error, Explanation, File, Role, Route, Skill, rounded,
+};
 
 use super::tool_result::{ToolError, ToolResult};
 use super::tools::ToolCall;
@@ -99,7 +101,7 @@ fn candidate<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Erro
 
 /// Adds the explanation of `bm25f/1`; for the other ranker, the matched keywords explain the score.
 fn with_reasons(mut answer: Value, found: &Candidate<'_>) -> Value {
-    if found.why != Why::default() {
+    if found.why != Explanation::default() {
         answer["why"] = found.why.to_json();
     }
     answer

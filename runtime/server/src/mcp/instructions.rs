@@ -1,6 +1,6 @@
 //! The instructions for the server as a whole: how to get from a task to the skill that helps with
 //! it, with the tools that are offered and no others. Some hosts show little else at first, and cut
-//! at 2,048 characters.
+//! it off at [`TEXT_CHARS`](skillbundle_format::hosts::TEXT_CHARS).
 
 use std::fmt::Write as _;
 
@@ -142,9 +142,9 @@ mod tests {
         }
     }
 
-    /// Whatever is chosen: under 2 KB, and no tool that is not offered.
+    /// Every selection of tools.
     #[test]
-    fn only_offered_tools_are_named_in_two_kilobytes() {
+    fn instructions_name_only_offered_tools_and_no_host_cuts_them() {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
         for choice in 1..1_usize << names.len() {
             let bits = (0..names.len()).filter(|at| choice >> at & 1 == 1);
@@ -152,7 +152,10 @@ mod tests {
             for dotted in [false, true] {
                 let toolset = toolset(&chosen, dotted);
                 let (text, offered) = (text(toolset, true), toolset.names());
-                assert!(text.len() < 2048, "{chosen}");
+                assert!(
+                    text.len() < skillbundle_format::hosts::TEXT_CHARS,
+                    "{chosen}"
+                );
                 for word in text.split('`').skip(1).step_by(2) {
                     assert!(
                         word == "includeBody" || offered.contains(&word),

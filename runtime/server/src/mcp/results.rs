@@ -148,7 +148,7 @@ pub(crate) fn loaded(skills: &Skills) -> Result<&Arc<Generation>, RpcError> {
 
 /// The skills are damaged: not the client's fault.
 pub(crate) fn unreadable(error: impl std::fmt::Display) -> RpcError {
-    RpcError::internal_error(format!("the skills cannot be read: {error}"), None)
+    RpcError::internal_error(format!("the skills cannot be read: {error:#}"), None)
 }
 
 /// Nothing has this URI.

@@ -56,7 +56,7 @@ pub(crate) fn description(
     if let Some(catalog) = catalog
         && let Err(error) = add_skills(&mut text, catalog, toolset, options)
     {
-        tracing::error!("cannot list the skills: {error}");
+        tracing::error!("cannot list the skills: {error:#}");
     }
     text.push_str(TAIL);
     text

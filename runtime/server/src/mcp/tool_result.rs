@@ -90,7 +90,7 @@ pub(crate) enum ToolError {
     TooLarge { file: String, size: u64, limit: u64 },
     #[error("the skills cannot be read: {0}")]
     NotLoaded(String),
-    #[error("the skills cannot be read: {0}")]
+    #[error("the skills cannot be read: {0:#}")]
     Damaged(#[from] skillbundle_format::Error),
 }
 

@@ -11,8 +11,8 @@
 //! start a second one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -235,9 +235,10 @@ impl Refresher {
 
     /// Looks at the source on a thread of its own, unless a look is under way.
     fn in_background(&self, look: fn(&Inner, &mut Check)) {
-        let (Ok(runtime), Ok(mut check)) =
-            (Handle::try_current(), Arc::clone(&self.0.check).try_lock_owned())
-        else {
+        let (Ok(runtime), Ok(mut check)) = (
+            Handle::try_current(),
+            Arc::clone(&self.0.check).try_lock_owned(),
+        ) else {
             return;
         };
         let inner = Arc::clone(&self.0);
@@ -375,7 +376,9 @@ impl Inner {
         self.set_sweeping(Some(Instant::now()));
         let old = self.watch.load_full();
         if old.as_ref().is_some_and(|watch| !watch.look_begins())
-            || check.unwatchable.is_some_and(|at| at.elapsed() < WATCH_RETRY)
+            || check
+                .unwatchable
+                .is_some_and(|at| at.elapsed() < WATCH_RETRY)
         {
             return;
         }
@@ -458,7 +461,7 @@ impl Inner {
     }
 
     fn blame(&self, error: &Error) -> String {
-        format!("{}: {error}", self.source.describe())
+        format!("{}: {error:#}", self.source.describe())
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
 use super::super::generated::generate;
-use super::super::uri::{SKILL_MD, URI_LEN, address, file_uri, numbered};
+use super::super::uri::{SKILL_MD, address, file_uri, numbered};
 use super::{Origin, Planned, PlannedFile, Site, Unpublished, join, parent};
 use crate::content::chain;
+use crate::hosts::URI_BYTES;
 use crate::mime;
 use crate::model::{Dialect, SkillSet};
 
@@ -107,7 +108,7 @@ impl<'a> UriAllocator<'a> {
     ) -> Result<Vec<PlannedFile>, Unpublished> {
         let directory = address(path);
         let own = join(&directory, SKILL_MD);
-        if own.len() > URI_LEN {
+        if own.len() > URI_BYTES {
             return Err(Unpublished::File(SKILL_MD.to_owned()));
         }
         let mut by_uri = BTreeMap::from([(own, Origin::SkillMd)]);
@@ -118,7 +119,7 @@ impl<'a> UriAllocator<'a> {
             let refused = || Unpublished::File(file.to_owned());
             let uri = file_uri(&directory, &spelled(file)).ok_or_else(refused)?;
             match by_uri.entry(uri) {
-                Entry::Vacant(place) if place.key().len() <= URI_LEN => {
+                Entry::Vacant(place) if place.key().len() <= URI_BYTES => {
                     let is_text = mime::is_text(bytes);
                     place.insert(Origin::File { skill, at, is_text });
                 }
@@ -173,16 +174,16 @@ impl<'a> UriAllocator<'a> {
         let same = |outer: (usize, &'p Planned), inner: (usize, &'p Planned), at: &str| {
             let directory = address(at) + "/";
             let there = |file: &&PlannedFile| file.uri.starts_with(&directory);
-            let told = |(id, planned): (usize, &'p Planned), file: &'p PlannedFile| {
+            let content_of = |(id, planned): (usize, &'p Planned), file: &'p PlannedFile| {
                 let skill = &self.set.skills[id];
                 (file.uri.as_str(), planned.bytes(self.set, skill, file))
             };
             let files = outer.1.files.iter().filter(there);
-            files.map(|file| told(outer, file)).eq(inner
+            files.map(|file| content_of(outer, file)).eq(inner
                 .1
                 .files
                 .iter()
-                .map(|file| told(inner, file)))
+                .map(|file| content_of(inner, file)))
         };
         let known = |other: usize| Some((other, self.planned.get(other)?.as_ref().ok()?));
         let own = (id, planned);

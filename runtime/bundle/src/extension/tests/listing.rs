@@ -113,8 +113,11 @@ fn pages_of_the_listing_are_whole_and_in_order_of_importance() {
         }
         assert_eq!(found, whole, "{most} of {bytes} bytes");
     }
-    let behind = published.page(29, 10, 1_000).expect("intact");
-    assert_eq!((behind.entries, behind.count, behind.next), ("", 0, None));
+    let past_end = published.page(29, 10, 1_000).expect("intact");
+    assert_eq!(
+        (past_end.entries, past_end.count, past_end.next),
+        ("", 0, None)
+    );
 }
 
 #[test]

@@ -104,7 +104,10 @@ impl Events {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => return Ok(None),
             Err(error) => return Err(Unwatchable::Refused(error.into())),
         };
-        if WITHOUT_EVENTS.iter().any(|known| i64::from(*known) == i64::from(kind)) {
+        if WITHOUT_EVENTS
+            .iter()
+            .any(|known| i64::from(*known) == i64::from(kind))
+        {
             return Err(Unwatchable::NoEvents(directory.to_owned()));
         }
         match inotify::add_watch(&self.queue, directory, events) {

@@ -143,7 +143,11 @@ mod tests {
             for (millis, step) in steps {
                 step(&mut pending, at(*millis));
             }
-            assert_eq!(pending.verdict(at(asked)), expected, "{pending:?} at {asked}");
+            assert_eq!(
+                pending.verdict(at(asked)),
+                expected,
+                "{pending:?} at {asked}"
+            );
         }
     }
 }

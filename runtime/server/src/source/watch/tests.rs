@@ -38,14 +38,26 @@ fn every_way_to_change_a_tree_is_reported_before_the_change_returns() {
     let is_changed = |verdict| verdict == Verdict::Changed;
     type Change<'a> = (&'a str, &'a dyn Fn(), &'a dyn Fn(Verdict) -> bool);
     let changes: [Change<'_>; 8] = [
-        ("a write", &|| fs::write(at("root/a.md"), "new").expect("writable"), &is_changed),
+        (
+            "a write",
+            &|| fs::write(at("root/a.md"), "new").expect("writable"),
+            &is_changed,
+        ),
         (
             "a rename over it",
             &|| fs::rename(at("complete"), at("root/a.md")).expect("writable"),
             &is_changed,
         ),
-        ("a removal", &|| fs::remove_file(at("root/a.md")).expect("writable"), &is_step),
-        ("a new directory", &|| fs::create_dir(at("root/b")).expect("writable"), &is_step),
+        (
+            "a removal",
+            &|| fs::remove_file(at("root/a.md")).expect("writable"),
+            &is_step,
+        ),
+        (
+            "a new directory",
+            &|| fs::create_dir(at("root/b")).expect("writable"),
+            &is_step,
+        ),
         (
             "a root that appears",
             &|| fs::create_dir(at("later")).expect("writable"),
@@ -65,7 +77,11 @@ fn every_way_to_change_a_tree_is_reported_before_the_change_returns() {
             &|| fs::rename(at("root"), at("gone")).expect("writable"),
             &is_step,
         ),
-        ("its return", &|| fs::rename(at("gone"), at("root")).expect("writable"), &is_changed),
+        (
+            "its return",
+            &|| fs::rename(at("gone"), at("root")).expect("writable"),
+            &is_changed,
+        ),
     ];
     for (what, change, expected) in changes {
         change();
@@ -121,7 +137,11 @@ fn a_change_during_a_look_counts_after_it() {
     assert_eq!(watch.verdict(), Verdict::Changed);
     watch.look_begins();
     watch.look_ended(false);
-    assert_eq!(watch.verdict(), Verdict::Changed, "a look that failed is repeated");
+    assert_eq!(
+        watch.verdict(),
+        Verdict::Changed,
+        "a look that failed is repeated"
+    );
 }
 
 #[test]
