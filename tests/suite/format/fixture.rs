@@ -19,7 +19,7 @@ fn a_bundle_of_an_older_format_is_refused_with_both_versions_and_the_way_out() {
     let error = Bundle::open(&fixture(PAST))
         .map(|_| ())
         .expect_err("too old");
-    let text = error.to_string();
+    let text = format!("{error:#}");
     for part in ["format 2", "format 3", MENDS] {
         assert!(text.contains(part), "no {part:?} in: {text}");
     }
@@ -106,7 +106,7 @@ fn a_newer_format_is_refused_with_both_versions_and_the_way_out() {
         ),
         "{error:?}"
     );
-    let text = error.to_string();
+    let text = format!("{error:#}");
     for part in ["format 7", "format 3", MENDS] {
         assert!(text.contains(part), "no {part:?} in: {text}");
     }
@@ -119,14 +119,14 @@ fn an_unknown_required_feature_is_refused_with_the_way_out() {
         matches!(error, Error::Required { bits: 4, .. }),
         "{error:?}"
     );
-    assert!(error.to_string().contains(MENDS), "{error}");
+    assert!(format!("{error:#}").contains(MENDS), "{error}");
 }
 
 #[test]
 fn another_table_layout_is_refused_with_the_way_out() {
     let error = head_changed(SCHEMA_AT, &[0xab; 8]);
     assert!(matches!(error, Error::Schema { .. }), "{error:?}");
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(
         text.contains("abababababababab") && text.contains(MENDS),
         "{text}"
@@ -143,7 +143,7 @@ fn another_file_is_refused_with_what_was_found() {
             .map(|_| ())
             .expect_err("not a bundle");
         assert!(matches!(error, Error::NotABundle { .. }), "{error:?}");
-        assert!(error.to_string().contains(MENDS), "{error}");
+        assert!(format!("{error:#}").contains(MENDS), "{error}");
     }
     let big_endian = head_changed(VERSION_AT, &1_u32.to_be_bytes());
     assert!(
