@@ -41,6 +41,8 @@ Without PATH, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills and
 
 Environment:
   SKILLS_DIR         the PATH, if none is given
+  SKILLBUNDLE_CACHE  the directory that compiled skills are kept in, or `off`
+                     (the default is skillbundle in $XDG_CACHE_HOME or ~/.cache)
   SKILLBUNDLE_TOKEN  the token of --http, without --token-file
   SKILLBUNDLE_LOG    what is logged on stderr: off, error, warn (the default), info (with --http
                      one line per request), debug, trace";
