@@ -37,6 +37,9 @@ const FIRST_LOAD: Duration = Duration::from_secs(25);
 /// no call more than this, and its changes show in a later one.
 const SWEEP: Duration = Duration::from_millis(100);
 
+/// How long a look in the background lets the first calls of a process go first.
+const AFTER_START: Duration = Duration::from_millis(10);
+
 /// A process that answers fewer calls than this does not pay for a watch.
 const CALLS_BEFORE_WATCH: u32 = 3;
 
@@ -233,16 +236,18 @@ impl Refresher {
         self.0.outcome(&check)
     }
 
-    /// Looks at the source on a thread of its own, unless a look is under way.
+    /// Looks at the source soon, on a thread of its own, unless a look is under way then.
     fn in_background(&self, look: fn(&Inner, &mut Check)) {
-        let (Ok(runtime), Ok(mut check)) = (
-            Handle::try_current(),
-            Arc::clone(&self.0.check).try_lock_owned(),
-        ) else {
+        let Ok(runtime) = Handle::try_current() else {
             return;
         };
         let inner = Arc::clone(&self.0);
-        drop(runtime.spawn_blocking(move || look(&inner, &mut check)));
+        runtime.spawn(async move {
+            sleep(AFTER_START).await;
+            if let Ok(mut check) = Arc::clone(&inner.check).try_lock_owned() {
+                drop(tokio::task::spawn_blocking(move || look(&inner, &mut check)));
+            }
+        });
     }
 
     /// Loads the skills again, whether or not the source has moved.
