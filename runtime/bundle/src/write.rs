@@ -88,14 +88,14 @@ fn document(skill: &SkillEntry) -> Result<DocText<'_>, Error> {
 }
 
 /// The text that the ranker indexes.
-fn ranked(skill: &SkillEntry) -> Result<Document, Error> {
+fn ranked(skill: &SkillEntry) -> Result<Document<'_>, Error> {
     let declared = FrontmatterTerms::of(skill);
     Ok(Document {
-        path: skill.path.clone(),
-        name: skill.name.clone(),
-        keywords: declared.keywords,
-        description: format!("{}\n{}", skill.description, declared.when_to_use),
-        body: utf8(skill, skill.body.clone())?.to_owned(),
+        path: Cow::Borrowed(&skill.path),
+        name: Cow::Borrowed(&skill.name),
+        keywords: declared.keywords.into(),
+        description: format!("{}\n{}", skill.description, declared.when_to_use).into(),
+        body: Cow::Borrowed(utf8(skill, skill.body.clone())?),
         is_tree: skill.dialect == Dialect::Tree,
     })
 }
