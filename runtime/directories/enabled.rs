@@ -306,7 +306,7 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
 }
 
 fn bundle(set: &SkillSet) -> Result<Bundle, skillbundle_format::Error> {
-    Bundle::from_bytes(&skillbundle_format::write(set)?)
+    skillbundle_format::lay_out(set)?.to_bundle()
 }
 
 /// One line for each error and warning.

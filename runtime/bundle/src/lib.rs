@@ -10,6 +10,7 @@ mod settings;
 
 mod container;
 mod header;
+mod image;
 mod page_sums;
 mod schema;
 
@@ -43,6 +44,7 @@ pub use extension::{
     Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, publications, slug,
 };
 pub use file::{Arg, File};
+pub use image::Image;
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
@@ -53,7 +55,7 @@ pub use settings::Settings;
 pub use skill::Skill;
 pub use skillbundle_search::keywords::Decision;
 pub use verify::Verified;
-pub use write::write;
+pub use write::{lay_out, write};
 
 /// The version of the archive format that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = header::VERSION;
