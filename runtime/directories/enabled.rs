@@ -301,6 +301,7 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
         dir: root.dir.clone(),
         label: root.label.clone(),
         scope: root.scope,
+        max_files: root.max_files,
     };
     roots.iter().map(root).collect()
 }
