@@ -21,6 +21,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         dir,
         label: "embedded".to_owned(),
         scope: Scope::Global,
+        max_files: None,
     };
     let compiled = compile(&[root], &Options::default())?;
     if compiled.report.has_errors() {

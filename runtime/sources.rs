@@ -29,6 +29,11 @@ const STANDARD: [(&str, Scope); 4] = [
     ("~/.claude/skills", Scope::Global),
 ];
 
+/// The most files and directories below a directory that was named: room for some hundred thousand
+/// skills. `--max-files` changes it. Standard roots keep the compiler's lower limit, because nobody
+/// chose them.
+const MAX_FILES: usize = 1_000_000;
+
 /// Bytes of an unknown file that an error message quotes.
 const QUOTED_BYTES: usize = 8;
 
@@ -48,6 +53,9 @@ pub(crate) struct Sources {
     /// Look in this directory; the same as PATH, but must be a directory (repeatable)
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Vec<PathBuf>,
+    /// Read at most this many files and directories below each directory [default: 1000000]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_files: Option<usize>,
 }
 
 /// A directory to read skills from.
@@ -61,6 +69,8 @@ pub(crate) struct SkillRoot {
     pub(crate) scope: Scope,
     /// The only skill file to take from it, relative to `dir`; `None` takes all.
     pub(crate) only: Option<String>,
+    /// The most files and directories below it; `None` is the compiler's own limit.
+    pub(crate) max_files: Option<usize>,
 }
 
 /// What the typed paths mean.
@@ -110,12 +120,23 @@ impl Sources {
         let bundle = self.bundle.iter().map(|it| option("--bundle ", it));
         let dirs = self.dir.iter().map(|it| option("--dir ", it));
         let paths = self.paths.iter().map(|it| option("", it));
-        bundle.chain(dirs).chain(paths).collect()
+        let limit = self.max_files.map(|files| format!(" --max-files {files}"));
+        bundle.chain(dirs).chain(paths).chain(limit).collect()
     }
 
     /// Recognises every path. Fails if one is missing or of no use, and if
     /// things are combined that cannot be.
     pub(crate) fn select(&self) -> Result<Selection> {
+        let mut selection = self.recognize()?;
+        if let (Selection::Roots(roots), Some(max_files)) = (&mut selection, self.max_files) {
+            for root in roots {
+                root.max_files = Some(max_files);
+            }
+        }
+        Ok(selection)
+    }
+
+    fn recognize(&self) -> Result<Selection> {
         let spellings = [
             !self.paths.is_empty(),
             self.bundle.is_some(),
@@ -317,6 +338,7 @@ fn roots_of(paths: &[PathBuf], kinds: &[PathKind]) -> Vec<SkillRoot> {
             label: label(path),
             scope: Scope::Project,
             only,
+            max_files: Some(MAX_FILES),
         }
     };
     paths.iter().zip(kinds).map(root).collect()
@@ -421,6 +443,7 @@ pub(crate) fn standard() -> Vec<SkillRoot> {
             label: label.to_owned(),
             scope,
             only: None,
+            max_files: None,
         })
     };
     STANDARD.into_iter().filter_map(root).collect()

@@ -2,11 +2,10 @@
 //! drafts, diagnostics, and the files that did not become a skill. A draft knows its
 //! own file only: names, parents and files of others come later.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::panic::resume_unwind;
-use std::thread;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use skillbundle_format::{FileEntry, SkillEntry};
+use skillbundle_search::parallel;
 
 use crate::Failed;
 use crate::assets::Declaration;
@@ -86,8 +85,37 @@ pub(crate) struct Drafts {
     pub(crate) files: Vec<(FileId, Traits)>,
 }
 
-/// Parsed files; `None` if a file cannot be served.
-type Parsed = BTreeMap<FileId, (Option<Document>, Vec<Diagnostic>)>;
+impl Drafts {
+    /// The pages whose text is not needed any more: they are no skills, and no diagnostic quotes
+    /// them.
+    pub(crate) fn unneeded(
+        &self,
+        discovered: &[Discovery],
+        tree: &Tree,
+        out: &[Diagnostic],
+    ) -> Vec<FileId> {
+        let skills = self.drafts.iter().map(|it| it.shown.as_str());
+        let related = out.iter().flat_map(|it| &it.related);
+        let quoted = out.iter().map(|it| it.file.as_str());
+        let quoted = quoted.chain(related.filter_map(|it| it.file.as_deref()));
+        let needed: HashSet<&str> = skills.chain(quoted).collect();
+        let pages = discovered
+            .iter()
+            .flat_map(|root| root.pages.iter().copied());
+        pages
+            .filter(|id| !needed.contains(tree.shown(*id).as_str()))
+            .collect()
+    }
+}
+
+/// A parsed file, and its diagnostics; `None` if the file cannot be served.
+type ParsedFile = (Option<Document>, Vec<Diagnostic>);
+
+/// Parsed pages.
+type Parsed = BTreeMap<FileId, ParsedFile>;
+
+/// Fewer files are parsed faster than a thread starts.
+const LEAST: usize = 32;
 
 /// Reads all roots.
 pub(crate) fn drafts(
@@ -96,10 +124,10 @@ pub(crate) fn drafts(
     reuse: &Reuse<'_>,
     out: &mut Vec<Diagnostic>,
 ) -> Drafts {
-    let mut parsed = parse(tree, discovered);
+    let mut parsed = parse_pages(tree, discovered);
     let mut all = Drafts::default();
     for root in &mut *discovered {
-        skill_files(tree, root, reuse, &mut parsed, &mut all, out);
+        skill_files(tree, root, reuse, &mut all, out);
         pages(tree, root, reuse, &mut parsed, &mut all, out);
     }
     out.extend(empty_roots(tree, discovered, &all));
@@ -131,37 +159,21 @@ fn empty_roots<'a>(
     })
 }
 
-/// Parses every `SKILL.md` and every file that can be a page; the rest of a
-/// project's Markdown is not looked at.
-fn parse(tree: &Tree, discovered: &[Discovery]) -> Parsed {
+/// Parses every file that can be a page; the rest of a project's Markdown is not looked at.
+fn parse_pages(tree: &Tree, discovered: &[Discovery]) -> Parsed {
     let mut wanted: Vec<FileId> = Vec::new();
     for root in discovered {
-        wanted.extend(root.skills.iter().map(|skill| skill.file));
         let pages = root.pages.iter().copied();
         wanted.extend(pages.filter(|&id| may_be_page(tree.entry(id), &root.claims)));
     }
-    let parse = |id: &FileId| {
-        let bytes = tree.entry(*id).bytes.as_ref()?;
-        Some((*id, frontmatter::parse(&tree.shown(*id), bytes)))
-    };
-    let parse_all = |ids: &[FileId]| ids.iter().filter_map(parse).collect::<Vec<_>>();
-    // Files are independent, so they are parsed on all cores. A chunk of this size
-    // takes less time than starting a thread.
-    let small = 64;
-    if wanted.len() <= small {
-        return parse_all(&wanted).into_iter().collect();
-    }
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let chunks = wanted.chunks(wanted.len().div_ceil(threads).max(small));
-    thread::scope(|scope| {
-        let handles: Vec<_> = chunks
-            .map(|ids| scope.spawn(move || parse_all(ids)))
-            .collect();
-        let join = |it: thread::ScopedJoinHandle<'_, _>| {
-            it.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        handles.into_iter().flat_map(join).collect()
-    })
+    let parsed = parallel::map(&wanted, LEAST, |id| Some((*id, parse(tree, *id)?)));
+    parsed.into_iter().flatten().collect()
+}
+
+/// Parses a file; `None` if it could not be read.
+fn parse(tree: &Tree, id: FileId) -> Option<ParsedFile> {
+    let bytes = tree.entry(id).bytes.as_ref()?;
+    Some(frontmatter::parse(&tree.shown(id), bytes))
 }
 
 /// Whether the file is a page by its path, or may be one by its keywords.
@@ -184,28 +196,32 @@ fn mentions_keywords(entry: &TreeEntry) -> bool {
     })
 }
 
+/// Reads every `SKILL.md` that has changed. They are independent of each other.
 fn skill_files(
     tree: &Tree,
     root: &Discovery,
     reuse: &Reuse<'_>,
-    parsed: &mut Parsed,
     all: &mut Drafts,
     out: &mut Vec<Diagnostic>,
 ) {
-    for skill in &root.skills {
-        let traits = Traits {
-            is_skill: true,
-            ..Traits::default()
-        };
-        all.files.push((skill.file, traits));
+    let traits = Traits {
+        is_skill: true,
+        ..Traits::default()
+    };
+    let files = root.skills.iter().map(|skill| (skill.file, traits));
+    all.files.extend(files);
+    let read = parallel::map(&root.skills, LEAST, |skill| {
         if let Some(draft) = reuse.draft(tree, skill.file) {
-            all.drafts.push(draft);
-            continue;
+            return (Some(draft), Vec::new());
         }
-        let document = take(parsed, skill.file, out);
+        let (document, mut out) = parse(tree, skill.file).unwrap_or_default();
         let draft = with_source(tree, skill.file, document.as_ref(), |source| {
-            dialect::read_folder(source, &skill.directory, out)
+            dialect::read_folder(source, &skill.directory, &mut out)
         });
+        (draft, out)
+    });
+    for (skill, (draft, diagnostics)) in root.skills.iter().zip(read) {
+        out.extend(diagnostics);
         match draft {
             Some(draft) => all.drafts.push(draft),
             None => all.failed.push(failed(tree, skill.file, &skill.directory)),

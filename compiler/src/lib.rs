@@ -49,6 +49,10 @@ pub struct Root {
     pub label: String,
     /// Whether it belongs to a project or to the user.
     pub scope: Scope,
+    /// The most files and directories that are read below it, which protects from a root far above
+    /// the skills. `None` means 100,000. All files together may then have 4 KiB times this number,
+    /// or 1 GiB if that is more.
+    pub max_files: Option<usize>,
 }
 
 impl Root {
@@ -58,6 +62,7 @@ impl Root {
             dir: dir.into(),
             label: "project".to_owned(),
             scope: Scope::Project,
+            max_files: None,
         }
     }
 }
@@ -167,6 +172,9 @@ fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<
         &previous.set,
         &mut out,
     );
+    for id in drafts.unneeded(&discovered, &tree, &out) {
+        tree.forget(id);
+    }
 
     let draft::Drafts {
         drafts,

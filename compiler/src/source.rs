@@ -19,7 +19,12 @@ pub(crate) use ignore::{is_below_hidden, is_hidden, is_junk, is_never_read};
 pub(crate) use places::places;
 pub(crate) use read_error::{Cause, ReadError, Relevance, diagnostics};
 
+use skillbundle_search::parallel;
+
 use crate::Root;
+
+/// Fewer files are read faster than a thread starts.
+const LEAST_FILES: usize = 32;
 
 /// Upper bounds of what is read: far above real skill trees, so that they only
 /// limit what a hostile one can cost.
@@ -40,7 +45,8 @@ impl Default for Limits {
         Self {
             // Hosts walk 4 to 6 levels; the deepest real file is 11 deep.
             depth: 16,
-            // The largest real repository of skills has 14,000 files.
+            // The largest real repository of skills has 14,000 files. A root can have its own
+            // limit.
             entries: 100_000,
             // The largest real file of a skill has 4 MB.
             file_bytes: 64 << 20,
@@ -49,6 +55,10 @@ impl Default for Limits {
         }
     }
 }
+
+/// Bytes that are allowed for each file of a root whose number of files is limited explicitly: the
+/// size of a typical skill, for trees where each is followed by a directory and small files.
+const EXPECTED_BYTES: u64 = 4096;
 
 /// All roots, as they are on disk.
 #[derive(Debug)]
@@ -106,12 +116,19 @@ pub(crate) struct FileId {
 /// Walks every root: names, sizes and times, no content. A root that cannot be
 /// opened is empty and has a read error.
 pub(crate) fn walk(roots: &[Root], limits: Limits) -> Tree {
-    let roots = roots
-        .iter()
-        .map(|root| walk_root(&root.dir, limits))
-        .collect();
+    // Who expects many files in a root expects as many texts.
+    let expected = roots.iter().filter_map(|root| root.max_files);
+    let expected = expected.map(|files| files as u64 * EXPECTED_BYTES).sum();
+    let limits = Limits {
+        total_bytes: limits.total_bytes.max(expected),
+        ..limits
+    };
+    let tree_root = |root: &Root| {
+        let entries = root.max_files.unwrap_or(limits.entries);
+        walk_root(&root.dir, Limits { entries, ..limits })
+    };
     Tree {
-        roots,
+        roots: roots.iter().map(tree_root).collect(),
         limits,
         budget: limits.total_bytes,
     }
@@ -147,14 +164,27 @@ impl Tree {
             file_bytes: file_bytes.min(self.limits.file_bytes),
             ..self.limits
         };
+        // The sizes of the walk decide what the budget allows, so that it does not depend on the
+        // order in which threads read. A file that grew since then moves the fingerprint.
+        let mut budget = self.budget;
+        let mut jobs: Vec<(FileId, u64)> = Vec::new();
         for id in wanted {
-            let Some(entry) = self.roots[id.root].entries.get_mut(id.entry) else {
+            let entry = self.roots[id.root].entries.get(id.entry);
+            let Some(entry) = entry.filter(|it| it.bytes.is_none() && !it.is_directory) else {
                 continue;
             };
-            if entry.bytes.is_some() || entry.is_directory {
-                continue;
+            jobs.push((id, budget));
+            if entry.size <= limits.file_bytes {
+                budget = budget.saturating_sub(entry.size);
             }
-            match read::file(entry, limits, self.budget) {
+        }
+        jobs.dedup_by_key(|(id, _)| *id);
+        let results = parallel::map(&jobs, LEAST_FILES, |(id, budget)| {
+            read::file(self.entry(*id), limits, *budget)
+        });
+        for ((id, _), result) in jobs.into_iter().zip(results) {
+            let entry = &mut self.roots[id.root].entries[id.entry];
+            match result {
                 Ok(bytes) => {
                     self.budget = self.budget.saturating_sub(bytes.len() as u64);
                     entry.bytes = Some(bytes);
@@ -167,6 +197,13 @@ impl Tree {
                     }
                 }
             }
+        }
+    }
+
+    /// Drops the content of a file that nobody needs any more.
+    pub(crate) fn forget(&mut self, id: FileId) {
+        if let Some(bytes) = self.roots[id.root].entries[id.entry].bytes.take() {
+            self.budget = self.budget.saturating_add(bytes.len() as u64);
         }
     }
 

@@ -514,7 +514,12 @@ pub(crate) fn skills<'a>(catalog: &Catalog<'a>) -> Result<Vec<Skill<'a>>> {
 
 /// The content address as it is written everywhere.
 pub(crate) fn address(bundle: &Bundle) -> String {
-    format!("sha256:{}", bundle.content_hex())
+    sha256(&bundle.content_hex())
+}
+
+/// A digest in hexadecimal with its algorithm.
+pub(crate) fn sha256(hex: &str) -> String {
+    format!("sha256:{hex}")
 }
 
 /// `file`, `asset` or `script`.

@@ -83,6 +83,7 @@ fn select(sources: &Sources) -> Result<Selection> {
     match (sources.select()?, variable("SKILLS_DIR")) {
         (Selection::Default, Some(path)) => Sources {
             paths: vec![path.into()],
+            max_files: sources.max_files,
             ..Sources::default()
         }
         .select(),
@@ -136,6 +137,7 @@ fn absolute_arguments(sources: &Sources) -> String {
         bundle,
         dir: sources.dir.iter().map(absolute).collect(),
         paths: sources.paths.iter().map(absolute).collect(),
+        max_files: sources.max_files,
     }
     .arguments()
 }

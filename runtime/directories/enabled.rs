@@ -105,20 +105,20 @@ impl Directories {
         present: Vec<usize>,
         states: FileStates,
     ) -> Result<Bundle, Error> {
-        let bytes = skillbundle_format::write(set)?;
+        let image = skillbundle_format::lay_out(set)?;
         let stored = states.to_bytes();
         *self.states.lock().unwrap_or_else(PoisonError::into_inner) = Some(states);
         let Some(generations) = self.generations() else {
-            return Ok(Bundle::from_bytes(&bytes)?);
+            return Ok(image.to_bundle()?);
         };
-        match generations.put(&bytes) {
+        match generations.put(&image) {
             Ok(bundle) => {
                 generations.refer(&bundle, fingerprint, present, stored);
                 Ok(bundle)
             }
             Err(error) => {
                 tracing::warn!("{error}; the skills are kept in memory");
-                Ok(Bundle::from_bytes(&bytes)?)
+                Ok(image.to_bundle()?)
             }
         }
     }
@@ -404,12 +404,13 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
         dir: root.dir.clone(),
         label: root.label.clone(),
         scope: root.scope,
+        max_files: root.max_files,
     };
     roots.iter().map(root).collect()
 }
 
 fn bundle(set: &SkillSet) -> Result<Bundle, skillbundle_format::Error> {
-    Bundle::from_bytes(&skillbundle_format::write(set)?)
+    skillbundle_format::lay_out(set)?.to_bundle()
 }
 
 /// One line for each error and warning.

@@ -9,7 +9,7 @@ use std::{env, fs};
 
 use serde::{Deserialize, Serialize};
 use skillbundle_compiler::{FileStates, Root};
-use skillbundle_format::{Bundle, Error, Store};
+use skillbundle_format::{Bundle, Error, Image, Store};
 
 use crate::cache;
 
@@ -69,8 +69,8 @@ impl Generations {
     }
 
     /// Stores a bundle and maps it.
-    pub(crate) fn put(&self, bytes: &[u8]) -> Result<Bundle, Error> {
-        self.store.put(bytes)
+    pub(crate) fn put(&self, image: &Image<'_>) -> Result<Bundle, Error> {
+        self.store.put(image)
     }
 
     /// Makes a stored bundle the latest generation. Runs in the background, since it waits for

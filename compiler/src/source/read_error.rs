@@ -169,7 +169,7 @@ impl Cause {
             Self::TooMuch(limit) => (
                 Code::FileTooLarge,
                 format!("all files together have more than {limit} bytes"),
-                SPLIT,
+                "keep large data elsewhere; `--max-files N` raises the limit to 4 KiB times N",
             ),
             Self::TooDeep(levels) => (
                 Code::DirectoryTooDeep,
@@ -179,7 +179,7 @@ impl Cause {
             Self::TooMany(limit) => (
                 Code::TooManyFiles,
                 format!("it has more than {limit} files and directories"),
-                "name the directory that holds the skills instead of one far above it",
+                "name the directory that holds the skills; `--max-files N` raises the limit",
             ),
             Self::Ignored(holds_skill) => (
                 Code::IgnoredDirectory,

@@ -739,6 +739,31 @@ fn the_fingerprint_changes_with_everything_relevant() {
 }
 
 #[test]
+fn a_root_may_have_its_own_limit_of_files_and_of_bytes_with_it() {
+    let disk = Disk::new();
+    for name in ["a", "b", "c"] {
+        disk.file(&format!("r/{name}"), "12345");
+    }
+    let limits = Limits {
+        entries: 2,
+        total_bytes: 7,
+        ..Limits::default()
+    };
+    for (max_files, names, text) in [
+        (None, &[][..], ""),
+        (Some(2), &[], ""),
+        (Some(3), &["a", "b", "c"], "123451234512345"),
+    ] {
+        let [root] = disk.roots("r");
+        let mut tree = walk(&[Root { max_files, ..root }], limits);
+        assert_eq!(paths(&tree), names, "{max_files:?}");
+        let wanted = files(&tree);
+        tree.read(wanted, u64::MAX);
+        assert_eq!(content(&tree), text, "{max_files:?}");
+    }
+}
+
+#[test]
 fn a_root_that_appears_or_vanishes_changes_the_fingerprint() {
     let disk = Disk::new();
     let missing = disk.fingerprint("r");

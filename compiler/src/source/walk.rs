@@ -1,22 +1,28 @@
 //! Walks one root: every name below it, with size and times. Links are collected
 //! first and followed afterwards, in order, as far as `links` allows.
 
-use std::fs::{self, Metadata};
+use std::ffi::OsStr;
+use std::fs::{self, DirEntry, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use walkdir::{DirEntry, WalkDir};
+use skillbundle_search::parallel::map_chunks;
 
 use super::ignore::{is_junk, is_never_read};
 use super::links::{Frame, Link, Target};
 use super::{Cause, Limits, ReadError, TreeEntry, links, platform};
+use crate::paths::join;
+
+/// Fewer directories are listed faster than a thread starts.
+const LEAST: usize = 16;
 
 /// Walks a root whose real path is given. Neither result is sorted.
 pub(super) fn root(real: &Path, limits: Limits) -> (Vec<TreeEntry>, Vec<ReadError>) {
     let mut walker = Walker {
         limits,
-        seen: 0,
+        seen: AtomicUsize::new(0),
         entries: Vec::new(),
         read_errors: Vec::new(),
         links: Vec::new(),
@@ -34,8 +40,8 @@ pub(super) fn root(real: &Path, limits: Limits) -> (Vec<TreeEntry>, Vec<ReadErro
 
 struct Walker {
     limits: Limits,
-    /// Names seen so far, kept or not.
-    seen: usize,
+    /// Names seen so far, kept or not. Directories are listed on several threads.
+    seen: AtomicUsize,
     entries: Vec<TreeEntry>,
     read_errors: Vec<ReadError>,
     /// Links of the directories walked last, not followed yet.
@@ -45,126 +51,70 @@ struct Walker {
 /// The limit of entries was reached.
 struct TooMany;
 
+/// A directory to list.
+struct Directory {
+    /// Its path in the tree.
+    path: String,
+    real: PathBuf,
+}
+
+/// What is directly in some directories.
+#[derive(Default)]
+struct Listing {
+    entries: Vec<TreeEntry>,
+    read_errors: Vec<ReadError>,
+    links: Vec<Link>,
+    /// The directories to enter.
+    inner: Vec<Directory>,
+}
+
 impl Walker {
-    /// Collects what is below `real`, which has the path `prefix` in the tree.
+    /// Collects what is below `real`, which has the path `prefix` in the tree, level by level: the
+    /// directories of a level are independent, so they are listed on all cores.
     fn directory(&mut self, prefix: &str, real: &Path, frame: &Arc<Frame>) -> Result<(), TooMany> {
-        let level = if prefix.is_empty() {
+        let above = if prefix.is_empty() {
             0
         } else {
             prefix.split('/').count()
         };
-        let deepest = self.limits.depth.saturating_sub(level);
-        let mut walk = WalkDir::new(real)
-            .follow_links(false)
-            .follow_root_links(false)
-            .min_depth(1)
-            .max_depth(deepest)
-            .into_iter();
-        while let Some(next) = walk.next() {
-            self.seen += 1;
-            if self.seen > self.limits.entries {
+        let mut level = vec![Directory {
+            path: prefix.to_owned(),
+            real: real.to_owned(),
+        }];
+        for depth in above + 1.. {
+            if level.is_empty() || depth > self.limits.depth {
+                break;
+            }
+            let deepest = depth == self.limits.depth;
+            let listings = map_chunks(&level, LEAST, |directories| {
+                let mut listing = Listing::default();
+                for directory in directories {
+                    listing.read(directory, frame, deepest.then_some(depth), self);
+                }
+                listing
+            });
+            if self.seen.load(Ordering::Relaxed) > self.limits.entries {
                 return Err(TooMany);
             }
-            let entry = match next {
-                Ok(entry) => entry,
-                Err(error) => {
-                    self.unreadable(prefix, real, &error);
-                    continue;
-                }
-            };
-            let enter = self.entry(prefix, real, &entry, frame, entry.depth() == deepest);
-            if !enter && entry.file_type().is_dir() {
-                walk.skip_current_dir();
+            level.clear();
+            for listing in listings {
+                self.entries.extend(listing.entries);
+                self.read_errors.extend(listing.read_errors);
+                self.links.extend(listing.links);
+                level.extend(listing.inner);
             }
         }
         Ok(())
     }
 
-    /// Keeps one entry. Returns whether to enter it, if it is a directory.
-    fn entry(
-        &mut self,
-        prefix: &str,
-        base: &Path,
-        entry: &DirEntry,
-        frame: &Arc<Frame>,
-        deepest: bool,
-    ) -> bool {
-        let kind = entry.file_type();
-        let path = match tree_path(prefix, base, entry.path()) {
-            Ok(path) => path,
-            Err((shown, why)) => {
-                self.read_error(shown, kind.is_dir(), Cause::Name(why));
-                return false;
-            }
-        };
-        let name = entry.file_name().to_str().unwrap_or_default();
-        if kind.is_dir() {
-            return self.enter(path, entry, frame, deepest);
-        }
-        if is_junk(name) {
-            return false;
-        }
-        if kind.is_symlink() {
-            self.links.push(Link {
-                path,
-                location: entry.path().to_owned(),
-                frame: Arc::clone(frame),
-            });
-        } else if kind.is_file() {
-            self.keep(
-                path,
-                entry.path().to_owned(),
-                frame.by_link,
-                fs::symlink_metadata(entry.path()),
-            );
-        } else {
-            self.read_error(path, false, Cause::NotAFile(platform::describe(kind)));
-        }
-        false
-    }
-
-    fn enter(&mut self, path: String, entry: &DirEntry, frame: &Arc<Frame>, deepest: bool) -> bool {
-        let name = entry.file_name().to_str().unwrap_or_default();
-        if is_never_read(name) {
-            let holds_skill = entry.path().join("SKILL.md").is_file();
-            self.read_error(path, true, Cause::Ignored(holds_skill));
-            return false;
-        }
-        let real = entry.path().to_owned();
-        if deepest {
-            self.read_error(path.clone(), true, Cause::TooDeep(self.limits.depth));
-        }
-        self.keep(
-            path,
-            real,
-            frame.by_link,
-            fs::symlink_metadata(entry.path()),
-        );
-        !deepest
-    }
-
-    fn keep(&mut self, path: String, real: PathBuf, by_link: bool, metadata: io::Result<Metadata>) {
-        match metadata {
-            Ok(metadata) => self.entries.push(new_entry(path, real, by_link, &metadata)),
-            // Deleted since its directory was listed.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.read_error(path, false, Cause::unreadable(&error)),
-        }
+    /// Counts a name. Returns whether the limit is passed.
+    fn count(&self) -> bool {
+        self.seen.fetch_add(1, Ordering::Relaxed) >= self.limits.entries
     }
 
     fn read_error(&mut self, path: String, is_directory: bool, cause: Cause) {
         self.read_errors
             .push(ReadError::new(path, is_directory, cause));
-    }
-
-    fn unreadable(&mut self, prefix: &str, base: &Path, error: &walkdir::Error) {
-        let Some(io) = error.io_error() else { return };
-        if io.kind() == io::ErrorKind::NotFound {
-            return;
-        }
-        let path = tree_path(prefix, base, error.path().unwrap_or(base));
-        let path = path.unwrap_or_else(|(shown, _)| shown);
-        self.read_error(path, true, Cause::unreadable(io));
     }
 
     /// Follows links until no new ones appear, in the order of their paths, so that
@@ -187,7 +137,8 @@ impl Walker {
         let frame = Arc::clone(&link.frame);
         match links::judge(&link, skills) {
             Ok(Target::File(real, metadata)) => {
-                self.keep(link.path, real, true, Ok(metadata));
+                self.entries
+                    .push(new_entry(link.path, real, true, &metadata));
             }
             Ok(Target::Directory(real, metadata)) => {
                 let level = link.path.split('/').count();
@@ -209,6 +160,101 @@ impl Walker {
     }
 }
 
+impl Listing {
+    /// Adds what is directly in a directory. `deepest` is the limit of levels, if the directory is
+    /// at that limit. Stops early if there are too many names.
+    fn read(
+        &mut self,
+        directory: &Directory,
+        frame: &Arc<Frame>,
+        deepest: Option<usize>,
+        walker: &Walker,
+    ) {
+        let names = match fs::read_dir(&directory.real) {
+            Ok(names) => names,
+            Err(error) => {
+                walker.count();
+                return self.unreadable(directory, &error);
+            }
+        };
+        for entry in names {
+            if walker.count() {
+                return;
+            }
+            let found = entry.and_then(|entry| Ok((entry.file_type()?, entry)));
+            match found {
+                Ok((kind, entry)) => self.entry(directory, kind, &entry, frame, deepest),
+                Err(error) => self.unreadable(directory, &error),
+            }
+        }
+    }
+
+    fn entry(
+        &mut self,
+        directory: &Directory,
+        kind: FileType,
+        entry: &DirEntry,
+        frame: &Arc<Frame>,
+        deepest: Option<usize>,
+    ) {
+        let name = entry.file_name();
+        let path = match tree_path(&directory.path, &name) {
+            Ok(path) => path,
+            Err((shown, why)) => {
+                return self.read_error(shown, kind.is_dir(), Cause::Name(why));
+            }
+        };
+        let name = name.to_str().unwrap_or_default();
+        let real = directory.real.join(name);
+        if kind.is_dir() {
+            if is_never_read(name) {
+                let holds_skill = real.join("SKILL.md").is_file();
+                return self.read_error(path, true, Cause::Ignored(holds_skill));
+            }
+            match deepest {
+                Some(limit) => self.read_error(path.clone(), true, Cause::TooDeep(limit)),
+                None => self.inner.push(Directory {
+                    path: path.clone(),
+                    real: real.clone(),
+                }),
+            }
+            self.keep(path, real, frame.by_link, entry.metadata());
+        } else if is_junk(name) {
+        } else if kind.is_symlink() {
+            self.links.push(Link {
+                path,
+                location: real,
+                frame: Arc::clone(frame),
+            });
+        } else if kind.is_file() {
+            self.keep(path, real, frame.by_link, entry.metadata());
+        } else {
+            self.read_error(path, false, Cause::NotAFile(platform::describe(kind)));
+        }
+    }
+
+    fn keep(&mut self, path: String, real: PathBuf, by_link: bool, metadata: io::Result<Metadata>) {
+        match metadata {
+            Ok(metadata) => self.entries.push(new_entry(path, real, by_link, &metadata)),
+            // Deleted since its directory was listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.read_error(path, false, Cause::unreadable(&error)),
+        }
+    }
+
+    fn unreadable(&mut self, directory: &Directory, error: &io::Error) {
+        // Deleted since the directory above was listed.
+        if error.kind() != io::ErrorKind::NotFound {
+            self.read_error(directory.path.clone(), true, Cause::unreadable(error));
+        }
+    }
+
+    fn read_error(&mut self, path: String, is_directory: bool, cause: Cause) {
+        self.read_errors
+            .push(ReadError::new(path, is_directory, cause));
+    }
+}
+
 fn new_entry(path: String, real: PathBuf, by_link: bool, metadata: &Metadata) -> TreeEntry {
     TreeEntry {
         path,
@@ -224,39 +270,25 @@ fn new_entry(path: String, real: PathBuf, by_link: bool, metadata: &Metadata) ->
     }
 }
 
-/// The path in the tree of something found below `base`. If a name cannot be a key
-/// of a bundle, the error is a printable form of the path and the reason.
-fn tree_path(prefix: &str, base: &Path, found: &Path) -> Result<String, (String, &'static str)> {
-    let below = found.strip_prefix(base).unwrap_or(found);
-    let mut path = prefix.to_owned();
-    let mut cause = None;
-    for name in below {
-        if !path.is_empty() {
-            path.push('/');
+/// The path in the tree of a name in the directory `above`. If the name cannot be part of a key of
+/// a bundle, the error is a printable form of the path and the reason.
+fn tree_path(above: &str, name: &OsStr) -> Result<String, (String, &'static str)> {
+    match name.to_str() {
+        Some(name) if !name.contains(|it: char| it == '\\' || it.is_control()) => {
+            Ok(join(above, name))
         }
-        match name.to_str() {
-            Some(name) if !name.contains(|it: char| it == '\\' || it.is_control()) => {
-                path.push_str(name);
-            }
-            Some(name) => {
-                let backslash = "its name has a backslash, a separator on Windows";
-                let control = "its name has a control character";
-                cause = Some(if name.contains('\\') {
-                    backslash
-                } else {
-                    control
-                });
-                path.push_str(&escaped(name.as_bytes()));
-            }
-            None => {
-                cause = Some("its name is not UTF-8");
-                path.push_str(&escaped(name.as_encoded_bytes()));
-            }
+        Some(name) => {
+            let why = if name.contains('\\') {
+                "its name has a backslash, a separator on Windows"
+            } else {
+                "its name has a control character"
+            };
+            Err((join(above, &escaped(name.as_bytes())), why))
         }
-    }
-    match cause {
-        None => Ok(path),
-        Some(why) => Err((path, why)),
+        None => {
+            let shown = escaped(name.as_encoded_bytes());
+            Err((join(above, &shown), "its name is not UTF-8"))
+        }
     }
 }
 

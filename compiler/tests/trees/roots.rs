@@ -75,6 +75,7 @@ fn roots_keep_their_labels_and_order() {
         dir: tree.path(dir),
         label: label.to_owned(),
         scope,
+        max_files: None,
     };
     let roots = [
         root("two", "first", skillbundle_format::Scope::Global),

@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::header::Section;
+use crate::image::Parts;
 use crate::schema::{ArchivedBlobRow, BlobRow, flag};
 
 /// Smaller files stay raw: they are served directly from the archive, and decompression would cost
@@ -29,52 +30,84 @@ const MAX_UNPACKED: u64 = 256 * 1024 * 1024;
 
 /// Collects blobs; equal contents share one row.
 #[derive(Debug, Default)]
-pub(crate) struct Blobs {
+pub(crate) struct Blobs<'a> {
     pub(crate) rows: Vec<BlobRow>,
-    pub(crate) body: Vec<u8>,
-    pub(crate) files: Vec<u8>,
+    pub(crate) body: Parts<'a>,
+    pub(crate) files: Parts<'a>,
+    /// The lengths of `body` and `files`.
+    lengths: [u64; 2],
     by_digest: HashMap<[u8; 32], u32>,
 }
 
-impl Blobs {
-    /// Adds a Markdown file; these stay raw.
-    pub(crate) fn add_body(&mut self, bytes: &[u8]) -> Result<u32, Error> {
-        self.add(bytes, Section::Body)
+/// Bytes in the form in which they are stored, with their checksums.
+#[derive(Debug)]
+pub(crate) struct Blob<'a> {
+    stored: Cow<'a, [u8]>,
+    /// The row, except for its offset.
+    row: BlobRow,
+}
+
+impl<'a> Blob<'a> {
+    /// A Markdown file; these stay raw.
+    pub(crate) fn body(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
+        let bytes = bytes.into();
+        let (len, sha256) = (bytes.len(), Sha256::digest(&bytes).into());
+        Self::new(Section::Body, bytes, 0, len, sha256)
     }
 
-    /// Adds any other file.
-    pub(crate) fn add_file(&mut self, bytes: &[u8]) -> Result<u32, Error> {
-        self.add(bytes, Section::Files)
+    /// Any other file.
+    pub(crate) fn file(bytes: &'a [u8]) -> Result<Self, Error> {
+        let (stored, flags) = pack(bytes)?;
+        let sha256 = Sha256::digest(bytes).into();
+        Ok(Self::new(
+            Section::Files,
+            stored,
+            flags,
+            bytes.len(),
+            sha256,
+        ))
     }
 
-    fn add(&mut self, bytes: &[u8], section: Section) -> Result<u32, Error> {
-        let sha256: [u8; 32] = Sha256::digest(bytes).into();
-        if let Some(id) = self.by_digest.get(&sha256) {
-            return Ok(*id);
-        }
-        let (stored, flags) = if section == Section::Files {
-            pack(bytes)?
-        } else {
-            (Cow::Borrowed(bytes), 0)
-        };
-        let region = if section == Section::Files {
-            &mut self.files
-        } else {
-            &mut self.body
-        };
-        let id = u32::try_from(self.rows.len())
-            .map_err(|_| Error::Invalid("more than 4 billion files".into()))?;
-        self.rows.push(BlobRow {
-            offset: region.len() as u64,
+    fn new(
+        section: Section,
+        stored: Cow<'a, [u8]>,
+        flags: u32,
+        len: usize,
+        sha256: [u8; 32],
+    ) -> Self {
+        let row = BlobRow {
+            offset: 0,
             stored_len: stored.len() as u64,
-            len: bytes.len() as u64,
+            len: len as u64,
             check: xxh3_64(&stored),
             sha256,
             section: section as u32,
             flags,
-        });
-        region.extend_from_slice(&stored);
-        self.by_digest.insert(sha256, id);
+        };
+        Self { stored, row }
+    }
+}
+
+impl<'a> Blobs<'a> {
+    /// Adds a blob. Returns its row.
+    pub(crate) fn add(&mut self, blob: Blob<'a>) -> Result<u32, Error> {
+        let Blob { stored, mut row } = blob;
+        if let Some(id) = self.by_digest.get(&row.sha256) {
+            return Ok(*id);
+        }
+        let id = u32::try_from(self.rows.len())
+            .map_err(|_| Error::Invalid("more than 4 billion files".into()))?;
+        self.by_digest.insert(row.sha256, id);
+        let is_file = row.section == Section::Files as u32;
+        let length = &mut self.lengths[usize::from(is_file)];
+        row.offset = *length;
+        *length += row.stored_len;
+        self.rows.push(row);
+        if is_file {
+            self.files.push(stored);
+        } else {
+            self.body.push(stored);
+        }
         Ok(id)
     }
 }

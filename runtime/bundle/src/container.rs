@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use rkyv::util::AlignedVec;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::catalog::Catalog;
@@ -23,7 +24,7 @@ mod storage;
 mod tests;
 
 pub use publish::publish;
-pub(crate) use publish::{sync, write_unsynced};
+pub(crate) use publish::{publish_parts, sync, write_parts, write_unsynced};
 use storage::Storage;
 
 /// Buffer size in bytes of a full check.
@@ -77,6 +78,14 @@ impl Bundle {
         Self::new(
             Header::read(bytes, bytes.len() as u64)?,
             Storage::copy(bytes),
+        )
+    }
+
+    /// Opens bytes on the heap.
+    pub(crate) fn from_aligned(bytes: AlignedVec<ALIGN>) -> Result<Self, Error> {
+        Self::new(
+            Header::read(&bytes, bytes.len() as u64)?,
+            Storage::Heap(bytes),
         )
     }
 

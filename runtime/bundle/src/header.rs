@@ -20,7 +20,7 @@
 
 use std::ops::Range;
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, corrupt};
 use crate::schema::FINGERPRINT;
@@ -177,40 +177,52 @@ pub(crate) fn narrow(offset: u64) -> Result<usize, Error> {
         .map_err(|_| corrupt("a section is too large for this machine's address space"))
 }
 
-/// Lays out the sections after the head, in the order of [`Section::ALL`].
-pub(crate) fn assemble(
-    content_address: &[u8; 32],
-    sections: &[Vec<u8>; Section::ALL.len()],
-) -> Vec<u8> {
-    let mut offsets = Vec::with_capacity(sections.len());
-    let mut end = HEAD_LEN as u64;
-    for (section, bytes) in Section::ALL.iter().zip(sections) {
-        let start = section.start_after(end);
-        offsets.push(start);
-        end = start + bytes.len() as u64;
+/// The head of a bundle to be written, and the layout of its sections.
+#[derive(Debug)]
+pub(crate) struct Head {
+    pub(crate) bytes: Vec<u8>,
+    /// The number of zero bytes before each table.
+    pub(crate) padding: [usize; Section::TABLES],
+    /// The length of the whole file.
+    pub(crate) file_len: u64,
+}
+
+impl Head {
+    /// Lays out sections, given by length and xxh3-128 in the order of [`Section::ALL`].
+    pub(crate) fn new(
+        content_address: &[u8; 32],
+        sections: &[(u64, u128); Section::ALL.len()],
+    ) -> Self {
+        let mut table = Vec::with_capacity(TABLE_END - FIXED_LEN);
+        let mut padding = [0; Section::TABLES];
+        let mut end = HEAD_LEN as u64;
+        for (at, (section, (len, hash))) in Section::ALL.into_iter().zip(sections).enumerate() {
+            let start = section.start_after(end);
+            if let Some(padding) = padding.get_mut(at) {
+                *padding = usize::try_from(start - end).expect("less than the alignment");
+            }
+            table.extend_from_slice(&(section as u64).to_le_bytes());
+            table.extend_from_slice(&start.to_le_bytes());
+            table.extend_from_slice(&len.to_le_bytes());
+            table.extend_from_slice(&hash.to_le_bytes());
+            end = start + len;
+        }
+        let mut bytes = Vec::with_capacity(HEAD_LEN);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&KNOWN_BITS.to_le_bytes());
+        bytes.extend_from_slice(&FINGERPRINT.to_le_bytes());
+        bytes.extend_from_slice(&end.to_le_bytes());
+        bytes.extend_from_slice(content_address);
+        bytes.extend_from_slice(&(sections.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&table);
+        bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
+        Self {
+            bytes,
+            padding,
+            file_len: end,
+        }
     }
-    let mut out = Vec::with_capacity(usize::try_from(end).unwrap_or(0));
-    out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
-    out.extend_from_slice(&KNOWN_BITS.to_le_bytes());
-    out.extend_from_slice(&FINGERPRINT.to_le_bytes());
-    out.extend_from_slice(&end.to_le_bytes());
-    out.extend_from_slice(content_address);
-    out.extend_from_slice(&(sections.len() as u64).to_le_bytes());
-    for ((section, bytes), offset) in Section::ALL.iter().zip(sections).zip(&offsets) {
-        out.extend_from_slice(&(*section as u64).to_le_bytes());
-        out.extend_from_slice(&offset.to_le_bytes());
-        out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        out.extend_from_slice(&xxh3_128(bytes).to_le_bytes());
-    }
-    let check = xxh3_64(&out);
-    out.extend_from_slice(&check.to_le_bytes());
-    for (bytes, offset) in sections.iter().zip(offsets) {
-        // Adds padding; the offset is at most 15 bytes ahead.
-        out.resize(usize::try_from(offset).unwrap_or(out.len()), 0);
-        out.extend_from_slice(bytes);
-    }
-    out
 }
 
 fn check_compatible(fixed: &[u8]) -> Result<(), Error> {

@@ -10,6 +10,7 @@ mod settings;
 
 mod container;
 mod header;
+mod image;
 mod page_sums;
 mod schema;
 mod store;
@@ -43,6 +44,7 @@ pub use extension::{
     Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, publications, slug,
 };
 pub use file::{Arg, File};
+pub use image::Image;
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
@@ -55,7 +57,7 @@ pub use skill_listing::{LISTING_BYTES, SkillListing};
 pub use skillbundle_search::keywords::Decision;
 pub use store::{Store, StoredBundle};
 pub use verify::Verified;
-pub use write::write;
+pub use write::{lay_out, write};
 
 /// The version of the archive format that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = header::VERSION;

@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::container::{self, Bundle, hex};
 use crate::error::{Error, corrupt};
+use crate::image::Image;
 
 /// How long a bundle that no reference names is kept, and a reference that is not renewed.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -99,9 +100,10 @@ impl Store {
     }
 
     /// Stores a bundle and maps it. It survives a power failure after [`Self::refer`].
-    pub fn put(&self, bytes: &[u8]) -> Result<Bundle, Error> {
-        let address = Bundle::address_of(bytes)?;
-        self.write(&address, |file, _| file.write_all(bytes))
+    pub fn put(&self, image: &Image<'_>) -> Result<Bundle, Error> {
+        self.write(&image.address(), |file, _| {
+            container::write_parts(file, image.parts())
+        })
     }
 
     /// Writes the bundle of this address, and opens it before it has its name: a process that

@@ -7,16 +7,17 @@ use std::collections::HashMap;
 
 use rkyv::rancor;
 use sha2::{Digest, Sha256};
-use skillbundle_search::keywords;
 use skillbundle_search::ranker::{self, Document};
 use skillbundle_search::text::fold;
 use skillbundle_search::text_index::{self, DocText};
+use skillbundle_search::{keywords, parallel};
 
-use crate::blobs::Blobs;
+use crate::blobs::{Blob, Blobs};
 use crate::content::chain;
 use crate::error::Error;
 use crate::frontmatter_terms::FrontmatterTerms;
-use crate::header::{VERSION, assemble};
+use crate::header::VERSION;
+use crate::image::Image;
 use crate::model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
@@ -27,7 +28,7 @@ use crate::schema::{
 };
 use crate::settings::Settings;
 use crate::skill_listing::{LISTING_BYTES, ListingEntry, fill};
-use crate::{extension, mime, page_sums};
+use crate::{extension, mime};
 
 /// Writes `set` as a bundle.
 ///
@@ -35,19 +36,21 @@ use crate::{extension, mime, page_sums};
 /// [`Error::Invalid`] if the set is inconsistent: a duplicate path, a parent or root that does not
 /// exist, a cycle of parents, text that is not UTF-8.
 pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
+    Ok(lay_out(set)?.to_vec())
+}
+
+/// Lays `set` out as a bundle, without a copy of its texts and files.
+///
+/// # Errors
+/// See [`write`].
+pub fn lay_out(set: &SkillSet) -> Result<Image<'_>, Error> {
     let mut writer = Writer::default();
     let index = writer.index(set)?;
     let index = rkyv::to_bytes::<rancor::Error>(&index)
-        .map_err(|error| Error::Invalid(error.to_string()))?
-        .to_vec();
+        .map_err(|error| Error::Invalid(error.to_string()))?;
     let address = content_address(&index);
-    let sections = [
-        page_sums::of(&index),
-        index,
-        writer.blobs.body,
-        writer.blobs.files,
-    ];
-    Ok(assemble(&address, &sections))
+    let Blobs { body, files, .. } = writer.blobs;
+    Ok(Image::new(address, index, body, files))
 }
 
 /// INDEX contains the SHA-256 of every body and file, so this hash covers them too.
@@ -57,6 +60,52 @@ pub(crate) fn content_address(index: &[u8]) -> [u8; 32] {
     hash.update(FINGERPRINT.to_le_bytes());
     hash.update(index);
     hash.finalize().into()
+}
+
+/// Fewer skills are prepared faster than a thread starts.
+const LEAST: usize = 16;
+
+/// What the tables need of one skill and can be computed without the others.
+struct Prepared<'a> {
+    source: Blob<'a>,
+    /// In the order of the set, each with whether it is text; `None` if the file is missing.
+    files: Vec<Option<(Blob<'a>, bool)>>,
+}
+
+impl<'a> Prepared<'a> {
+    fn of(skill: &'a SkillEntry) -> Result<Self, Error> {
+        let file = |file: &'a FileEntry| {
+            let Some(bytes) = &file.bytes else {
+                return Ok(None);
+            };
+            Blob::file(bytes).map(|blob| Some((blob, mime::is_text(bytes))))
+        };
+        Ok(Self {
+            source: Blob::body(&*skill.source),
+            files: skill.files.iter().map(file).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// The columns of the search indexes.
+struct Search {
+    keywords: [Vec<u8>; keywords::COLUMNS],
+    words: [Vec<u8>; text_index::COLUMNS],
+    ranks: [Vec<u8>; ranker::COLUMNS],
+}
+
+impl Search {
+    fn build(set: &SkillSet, terms: &[FrontmatterTerms]) -> Result<Self, Error> {
+        let documents: Vec<_> = each(set, document)?;
+        let words = text_index::build(&documents)?;
+        let ranked = set.skills.iter().zip(terms).map(ranked);
+        let ranked: Vec<_> = ranked.collect::<Result<_, _>>()?;
+        Ok(Self {
+            keywords: keywords::build(&keyword_lists(set))?,
+            words,
+            ranks: ranker::build(&ranked)?,
+        })
+    }
 }
 
 /// The declared keywords of each skill. Empty for folder-dialect skills, whose keywords the ranker
@@ -88,14 +137,15 @@ fn document(skill: &SkillEntry) -> Result<DocText<'_>, Error> {
 }
 
 /// The text that the ranker indexes.
-fn ranked(skill: &SkillEntry) -> Result<Document, Error> {
-    let declared = FrontmatterTerms::of(skill);
+fn ranked<'a>(
+    (skill, declared): (&'a SkillEntry, &'a FrontmatterTerms),
+) -> Result<Document<'a>, Error> {
     Ok(Document {
-        path: skill.path.clone(),
-        name: skill.name.clone(),
-        keywords: declared.keywords,
-        description: format!("{}\n{}", skill.description, declared.when_to_use),
-        body: utf8(skill, skill.body.clone())?.to_owned(),
+        path: Cow::Borrowed(&skill.path),
+        name: Cow::Borrowed(&skill.name),
+        keywords: Cow::Borrowed(&declared.keywords),
+        description: format!("{}\n{}", skill.description, declared.when_to_use).into(),
+        body: Cow::Borrowed(utf8(skill, skill.body.clone())?),
         is_tree: skill.dialect == Dialect::Tree,
     })
 }
@@ -114,20 +164,32 @@ fn utf8(skill: &SkillEntry, range: std::ops::Range<usize>) -> Result<&str, Error
 }
 
 #[derive(Default)]
-struct Writer {
+struct Writer<'a> {
     heap: Vec<u8>,
     interned: HashMap<String, Str>,
     strings: Vec<Str>,
     chains: Vec<u32>,
     files: Vec<FileRow>,
     args: Vec<ArgRow>,
-    blobs: Blobs,
+    blobs: Blobs<'a>,
     /// The blobs of each skill: its Markdown file, then its files in the order of the set.
     contents: Vec<extension::Contents>,
 }
 
-impl Writer {
-    fn index(&mut self, set: &SkillSet) -> Result<Index, Error> {
+impl<'a> Writer<'a> {
+    fn index(&mut self, set: &'a SkillSet) -> Result<Index, Error> {
+        let terms = parallel::map(&set.skills, LEAST, FrontmatterTerms::of);
+        let (search, tables) =
+            parallel::join(|| Search::build(set, &terms), || self.tables(set, &terms));
+        let (mut index, search) = (tables?, search?);
+        index.keywords = search.keywords;
+        index.words = search.words;
+        index.ranks = search.ranks;
+        Ok(index)
+    }
+
+    /// Everything except the search indexes.
+    fn tables(&mut self, set: &'a SkillSet, terms: &[FrontmatterTerms]) -> Result<Index, Error> {
         let settings = self.settings(&set.settings)?;
         let roots = set
             .roots
@@ -136,8 +198,10 @@ impl Writer {
             .collect::<Result<_, _>>()?;
         check_paths(set)?;
         let owners = Owners::new(&set.skills);
-        let skills = (0..set.skills.len())
-            .map(|id| self.skill(set, id, &owners))
+        let prepared = parallel::map(&set.skills, LEAST, Prepared::of);
+        let skills = (0..).zip(prepared.into_iter().zip(terms));
+        let skills = skills
+            .map(|(id, (prepared, terms))| self.skill(set, id, &owners, prepared?, terms))
             .collect::<Result<_, _>>()?;
         let names = owners
             .rows
@@ -173,9 +237,7 @@ impl Writer {
             published_by_skill: published.by_skill,
             resources,
             entries: published.entries,
-            keywords: keywords::build(&keyword_lists(set))?,
-            words: text_index::build(&each(set, document)?)?,
-            ranks: ranker::build(&each(set, ranked)?)?,
+            ..Index::default()
         })
     }
 
@@ -204,7 +266,14 @@ impl Writer {
         })
     }
 
-    fn skill(&mut self, set: &SkillSet, id: usize, owners: &Owners<'_>) -> Result<SkillRow, Error> {
+    fn skill(
+        &mut self,
+        set: &SkillSet,
+        id: usize,
+        owners: &Owners<'_>,
+        prepared: Prepared<'a>,
+        terms: &FrontmatterTerms,
+    ) -> Result<SkillRow, Error> {
         let skill = &set.skills[id];
         let invalid = |what: &str| Error::Invalid(format!("{what} of {:?}", skill.path));
         if skill.root as usize >= set.roots.len() {
@@ -215,9 +284,8 @@ impl Writer {
         utf8(skill, skill.body.clone())?;
         let chain =
             chain(set, id).ok_or_else(|| invalid("cycle or missing skill in the parents"))?;
-        let source = self.blobs.add_body(&skill.source)?;
-        let terms = FrontmatterTerms::of(skill);
-        let (files, blobs) = self.file_list(skill)?;
+        let source = self.blobs.add(prepared.source)?;
+        let (files, blobs) = self.file_list(skill, prepared.files)?;
         self.contents.push(extension::Contents {
             source,
             files: blobs,
@@ -253,7 +321,11 @@ impl Writer {
     }
 
     /// The rows of the skill's files sorted by path, and their blobs in the order of the set.
-    fn file_list(&mut self, skill: &SkillEntry) -> Result<(Rows, Vec<u32>), Error> {
+    fn file_list(
+        &mut self,
+        skill: &SkillEntry,
+        mut prepared: Vec<Option<(Blob<'a>, bool)>>,
+    ) -> Result<(Rows, Vec<u32>), Error> {
         let mut order: Vec<usize> = (0..skill.files.len()).collect();
         order.sort_by_key(|at| &skill.files[*at].path);
         let path = |at: &usize| &skill.files[*at].path;
@@ -268,15 +340,19 @@ impl Writer {
         let mut blobs = vec![NONE; order.len()];
         let mut rows = Vec::with_capacity(order.len());
         for at in order {
-            let row = self.file(&skill.files[at])?;
+            let row = self.file(&skill.files[at], prepared[at].take())?;
             blobs[at] = row.blob;
             rows.push(row);
         }
         Ok((append(&mut self.files, rows)?, blobs))
     }
 
-    fn file(&mut self, file: &FileEntry) -> Result<FileRow, Error> {
-        let is_text = file.bytes.as_ref().is_none_or(|bytes| mime::is_text(bytes));
+    fn file(
+        &mut self,
+        file: &FileEntry,
+        prepared: Option<(Blob<'a>, bool)>,
+    ) -> Result<FileRow, Error> {
+        let is_text = prepared.as_ref().is_none_or(|(_, is_text)| *is_text);
         let args: Vec<_> = file
             .args
             .iter()
@@ -288,10 +364,7 @@ impl Writer {
             description: self.intern(&file.description)?,
             mime: self.intern(mime::type_of(&file.path, is_text))?,
             args: append(&mut self.args, args)?,
-            blob: file
-                .bytes
-                .as_ref()
-                .map_or(Ok(NONE), |bytes| self.blobs.add_file(bytes))?,
+            blob: prepared.map_or(Ok(NONE), |(blob, _)| self.blobs.add(blob))?,
             flags: bit(file.role == Role::Asset, flag::ASSET)
                 | bit(file.role == Role::Script, flag::SCRIPT)
                 | bit(file.execution == Execution::Server, flag::SERVER)

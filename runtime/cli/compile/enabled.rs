@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use skillbundle_compiler::{Compiled, Report, Severity};
-use skillbundle_format::{Bundle, SkillSet};
+use skillbundle_format::{Image, SkillSet};
 
 use super::Args;
 use crate::Exit;
@@ -17,10 +17,10 @@ use crate::directories;
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let Compiled { set, report, .. } =
         directories::compile(&args.sources.roots("compile --check")?)?;
-    let bytes = skillbundle_format::write(&set)?;
-    let bundle = Bundle::from_bytes(&bytes)?;
+    let image = skillbundle_format::lay_out(&set)?;
     if let Some(output) = &args.output {
-        skillbundle_format::publish(output, &bytes)
+        image
+            .publish(output)
             .with_context(|| format!("cannot write {}", output.display()))?;
     }
     let written = args.output.as_deref();
@@ -33,11 +33,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         let mut out = Output::new();
         out.json(&Envelope::new(
             "compile",
-            body(&set, &report, &bundle, written),
+            body(&set, &report, &image, written),
         ))?;
         out.finish()?;
     } else {
-        let summary = summary(&set, &report, &bundle, written);
+        let summary = summary(&set, &report, &image, written);
         let least = if args.verbose {
             Severity::Info
         } else {
@@ -54,13 +54,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// `3 skills, 2 files, 4,096 bytes, sha256:…; 1 error, 0 warnings`, and what
 /// became of the bundle.
-fn summary(set: &SkillSet, report: &Report, bundle: &Bundle, written: Option<&Path>) -> String {
+fn summary(set: &SkillSet, report: &Report, image: &Image<'_>, written: Option<&Path>) -> String {
     let content = format!(
         "{}, {}, {}, sha256:{}; {}, {}",
         counted(set.skills.len() as u64, "skill"),
         counted(files(set), "file"),
-        counted(bundle.byte_len(), "byte"),
-        bundle.content_hex(),
+        counted(image.byte_len(), "byte"),
+        image.content_hex(),
         counted(report.count(Severity::Error) as u64, "error"),
         counted(report.count(Severity::Warning) as u64, "warning"),
     );
@@ -77,7 +77,7 @@ fn summary(set: &SkillSet, report: &Report, bundle: &Bundle, written: Option<&Pa
 fn body<'a>(
     set: &SkillSet,
     report: &Report,
-    bundle: &Bundle,
+    image: &Image<'_>,
     output: Option<&'a Path>,
 ) -> json::Compilation<'a> {
     json::Compilation {
@@ -86,8 +86,8 @@ fn body<'a>(
         warning_count: report.count(Severity::Warning),
         skill_count: set.skills.len(),
         file_count: files(set),
-        bytes: bundle.byte_len(),
-        address: json::address(bundle),
+        bytes: image.byte_len(),
+        address: json::sha256(&image.content_hex()),
         output,
     }
 }

@@ -9,6 +9,8 @@
 //! - [`ranker`]: the documents that best match a request in plain words (`bm25f/1`).
 
 mod error;
+mod hashing;
+pub mod parallel;
 mod suggest;
 mod table;
 

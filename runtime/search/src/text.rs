@@ -6,6 +6,7 @@
 //! - [`Tokenizer`]: the terms that the ranker indexes: stems, in every script.
 //! - `clauses`: the phrases that a description quotes, and its negative clauses ("not for ...").
 //! - [`explicit_names`]: skill names that a request spells out.
+//! - `numbering`: terms as numbers, for counting.
 //! - `corpus_frequencies`: how rare a stem is in public skills.
 
 pub(crate) mod clauses;
@@ -13,6 +14,7 @@ mod combining_marks;
 pub(crate) mod corpus_frequencies;
 mod ends;
 mod explicit_names;
+pub(crate) mod numbering;
 mod stem;
 mod stop_words;
 pub(crate) mod terms;

@@ -63,6 +63,7 @@ pub(crate) fn bundle(dir: &Path, count: usize) -> std::path::PathBuf {
         dir: skills,
         label: "project".to_owned(),
         scope: Scope::Project,
+        max_files: None,
     };
     let compiled = skillbundle_compiler::compile(&[root], &Options::default())
         .expect("the tree was just written");

@@ -29,15 +29,39 @@ pub(super) fn references(text: &str) -> Vec<Reference<'_>> {
     let mut at = 0;
     let mut block = Block::Text;
     for line in text.split_inclusive('\n') {
-        let next = block.after(line);
-        let has = |byte| line.as_bytes().contains(&byte);
-        if block == Block::Text && next == Block::Text && (has(b']') || has(b'`')) {
+        let marks = marks(line);
+        let next = if marks & BLOCK == 0 {
+            block
+        } else {
+            block.after(line)
+        };
+        if block == Block::Text && next == Block::Text && marks & REFERENCE != 0 {
             scan_line(line.trim_end(), at, &mut found);
         }
         block = next;
         at += line.len();
     }
     found
+}
+
+/// The line has a byte with which a block can begin or end.
+const BLOCK: u8 = 1;
+/// The line has a byte that every reference has.
+const REFERENCE: u8 = 2;
+
+/// Which of these bytes a line has. Most lines have none, and need not be looked at again.
+fn marks(line: &str) -> u8 {
+    const MARKS: [u8; 256] = {
+        let mut marks = [0; 256];
+        marks[b'`' as usize] = BLOCK | REFERENCE;
+        marks[b'~' as usize] = BLOCK;
+        marks[b'<' as usize] = BLOCK;
+        marks[b'>' as usize] = BLOCK;
+        marks[b']' as usize] = REFERENCE;
+        marks
+    };
+    let bytes = line.bytes();
+    bytes.fold(0, |marks, byte| marks | MARKS[usize::from(byte)])
 }
 
 /// Whether fenced code in the text contains this name.
@@ -61,13 +85,6 @@ enum Block {
 
 impl Block {
     fn after(self, line: &str) -> Self {
-        // Most lines can neither begin nor end a block.
-        if ![b'`', b'~', b'<', b'>']
-            .iter()
-            .any(|byte| line.as_bytes().contains(byte))
-        {
-            return self;
-        }
         // Lists and quotes indent their content.
         let line = line.trim_start_matches([' ', '\t', '>']).trim_end();
         match self {

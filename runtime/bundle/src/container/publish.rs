@@ -1,9 +1,13 @@
 //! Writes a bundle atomically: a reader sees either the complete old file or the complete new one.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Buffer size in bytes: texts are much shorter, and a system call for each would cost more than
+/// copying them.
+const BUFFER: usize = 1 << 18;
 
 /// Writes `bytes` to `path`: to a temporary file in the same directory, synced, made read-only,
 /// then renamed over `path`. A file that already has these bytes is not touched.
@@ -12,14 +16,35 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The error of the operating system. The old file is then unchanged and the temporary file is
 /// removed.
 pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if holds(path, bytes) {
+    publish_parts(path, bytes.len() as u64, || std::iter::once(bytes))
+}
+
+/// As [`publish`], with the file's bytes in parts of `len` bytes together.
+pub(crate) fn publish_parts<'a, Parts: Iterator<Item = &'a [u8]>>(
+    path: &Path,
+    len: u64,
+    parts: impl Fn() -> Parts,
+) -> io::Result<()> {
+    if holds(path, len, parts()) {
         return Ok(());
     }
     write_unsynced(path, |file, _| {
-        file.write_all(bytes)?;
+        write_parts(file, parts())?;
         file.sync_all()
     })?;
     sync_directory(path)
+}
+
+/// Writes parts one after the other, small ones together.
+pub(crate) fn write_parts<'a>(
+    file: &mut File,
+    parts: impl Iterator<Item = &'a [u8]>,
+) -> io::Result<()> {
+    let mut file = BufWriter::with_capacity(BUFFER, file);
+    for part in parts {
+        file.write_all(part)?;
+    }
+    file.flush()
 }
 
 /// Replaces `path` by what `write` writes to a temporary file beside it, whose path it is also
@@ -51,10 +76,19 @@ pub(crate) fn sync(path: &Path) -> io::Result<()> {
     sync_directory(path)
 }
 
-fn holds(path: &Path, bytes: &[u8]) -> bool {
-    let same_len = fs::metadata(path)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes.len() as u64);
-    same_len && fs::read(path).is_ok_and(|old| old == bytes)
+/// Whether the file has exactly these bytes.
+fn holds<'a>(path: &Path, len: u64, parts: impl Iterator<Item = &'a [u8]>) -> bool {
+    let same_len =
+        fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == len);
+    let Some(file) = same_len.then(|| File::open(path).ok()).flatten() else {
+        return false;
+    };
+    let mut file = BufReader::with_capacity(BUFFER, file);
+    let mut old = Vec::new();
+    parts.into_iter().all(|part| {
+        old.resize(part.len(), 0);
+        file.read_exact(&mut old).is_ok() && old == part
+    })
 }
 
 /// A name that no other writer uses: one process may publish from several threads, and several

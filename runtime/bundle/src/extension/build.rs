@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::rule::{Origin, Planned, PlannedFile, plan};
 use super::uri::name_of;
-use crate::blobs::Blobs;
+use crate::blobs::{Blob, Blobs};
 use crate::container::hex;
 use crate::error::Error;
 use crate::mime;
@@ -55,7 +55,7 @@ pub(crate) fn build(
     set: &SkillSet,
     ranking: &[u32],
     contents: &[Contents],
-    blobs: &mut Blobs,
+    blobs: &mut Blobs<'_>,
 ) -> Result<Tables, Error> {
     let skills = ready(set, ranking, contents, blobs)?;
     let resources = resources(contents, &skills);
@@ -94,7 +94,7 @@ fn ready(
     set: &SkillSet,
     ranking: &[u32],
     contents: &[Contents],
-    blobs: &mut Blobs,
+    blobs: &mut Blobs<'_>,
 ) -> Result<Vec<Ready>, Error> {
     let mut plans: Vec<_> = plan(set).into_iter().map(Result::ok).collect();
     let mut skills = Vec::new();
@@ -103,7 +103,10 @@ fn ready(
             continue;
         };
         let (blob, bytes) = match &planned.generated {
-            Some(text) => (blobs.add_body(text.as_bytes())?, text.as_bytes()),
+            Some(text) => {
+                let copy = text.clone().into_bytes();
+                (blobs.add(Blob::body(copy))?, text.as_bytes())
+            }
             None => (contents[id].source, &*set.skills[id].source),
         };
         skills.push(Ready {
@@ -153,7 +156,7 @@ fn resources<'a>(contents: &[Contents], skills: &'a [Ready]) -> BTreeMap<&'a str
 }
 
 /// The entry of the skill in `skills/list`.
-fn entry(skill: &Ready, contents: &[Contents], blobs: &Blobs) -> String {
+fn entry(skill: &Ready, contents: &[Contents], blobs: &Blobs<'_>) -> String {
     let planned = &skill.planned;
     let resource = |file: &PlannedFile| {
         let blob = &blobs.rows[skill.blob_of(file, contents) as usize];

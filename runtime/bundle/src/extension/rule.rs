@@ -9,6 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
+use skillbundle_search::parallel;
 
 use super::uri::{authority, is_valid_name, push_segment, slug};
 use crate::model::{Dialect, SkillEntry, SkillSet};
@@ -133,7 +134,8 @@ impl Planned {
 /// Decides about every skill, in the order of the set.
 pub(crate) fn plan(set: &SkillSet) -> Vec<Result<Planned, Unpublished>> {
     let tops = tops(set);
-    let sites: Vec<_> = set.skills.iter().map(|skill| site(skill, &tops)).collect();
+    // Each reads the JSON of a frontmatter.
+    let sites = parallel::map(&set.skills, 64, |skill| site(skill, &tops));
     let mut allocator = UriAllocator::new(set, directories(sites.iter().flatten()));
     for site in sites {
         allocator.place(site);

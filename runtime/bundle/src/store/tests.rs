@@ -8,10 +8,16 @@ use std::time::{Duration, SystemTime};
 
 use super::Store;
 use crate::sample::{set, skill};
-use crate::{Bundle, write};
+use crate::{Bundle, lay_out, write};
 
 fn bytes(text: &str) -> Vec<u8> {
     write(&set(vec![skill("a", text)])).expect("consistent")
+}
+
+fn put(store: &Store, text: &str) -> Bundle {
+    let set = set(vec![skill("a", text)]);
+    let image = lay_out(&set).expect("consistent");
+    store.put(&image).expect("writable")
 }
 
 fn body(bundle: &Bundle) -> String {
@@ -34,10 +40,7 @@ fn mode(path: &Path) -> u32 {
 fn a_stored_bundle_is_found_by_its_address_and_by_its_reference() {
     let (_directory, place) = place();
     let store = Store::open(&place).expect("writable");
-    let address = store
-        .put(&bytes("one\n"))
-        .expect("writable")
-        .content_address();
+    let address = put(&store, "one\n").content_address();
     store.refer("key", &address, b"a note").expect("writable");
     let (referred, note) = store.reference("key").expect("intact");
     assert_eq!(
@@ -83,10 +86,7 @@ fn loose_permissions_of_our_own_directory_are_tightened() {
 fn a_stored_file_that_can_be_written_to_or_is_a_link_is_not_mapped() {
     let (_directory, place) = place();
     let store = Store::open(&place).expect("writable");
-    let address = store
-        .put(&bytes("one\n"))
-        .expect("writable")
-        .content_address();
+    let address = put(&store, "one\n").content_address();
     let path = store.list().expect("readable")[0].path.clone();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("ours");
     assert!(store.get(&address).is_none());
@@ -137,10 +137,7 @@ fn a_damaged_file_with_an_intact_head_is_not_stored() {
 fn references_that_were_cut_short_or_edited_count_as_none() {
     let (_directory, place) = place();
     let store = Store::open(&place).expect("writable");
-    let address = store
-        .put(&bytes("one\n"))
-        .expect("writable")
-        .content_address();
+    let address = put(&store, "one\n").content_address();
     store.refer("key", &address, b"a note").expect("writable");
     let path = place.join("references/key");
     let whole = fs::read(&path).expect("readable");
@@ -159,8 +156,8 @@ fn references_that_were_cut_short_or_edited_count_as_none() {
 fn replaced_and_old_bundles_are_removed_and_mapped_ones_live_on() {
     let (_directory, place) = place();
     let store = Store::open(&place).expect("writable");
-    let one = store.put(&bytes("one\n")).expect("writable");
-    let two = store.put(&bytes("two\n")).expect("writable");
+    let one = put(&store, "one\n");
+    let two = put(&store, "two\n");
     store
         .refer("key", &one.content_address(), b"")
         .expect("writable");
@@ -170,7 +167,7 @@ fn replaced_and_old_bundles_are_removed_and_mapped_ones_live_on() {
     assert!(store.get(&one.content_address()).is_none());
     assert_eq!(body(&one), "one\n");
     assert_eq!(store.clean(false).expect("writable"), (0, 0));
-    let three = store.put(&bytes("three\n")).expect("writable");
+    let three = put(&store, "three\n");
     let age = SystemTime::now() - Duration::from_secs(31 * 24 * 60 * 60);
     for stored in store.list().expect("readable") {
         let file = fs::File::open(stored.path).expect("readable");
@@ -188,22 +185,20 @@ fn replaced_and_old_bundles_are_removed_and_mapped_ones_live_on() {
 #[test]
 fn writers_that_share_a_store_never_meet_a_torn_file() {
     let (_directory, place) = place();
-    let versions: Vec<Vec<u8>> = (0..4).map(|it| bytes(&format!("text {it}\n"))).collect();
+    let versions: Vec<String> = (0..4).map(|it| format!("text {it}\n")).collect();
+    let address = |text: &String| Bundle::address_of(&bytes(text)).expect("intact");
+    let addresses: Vec<_> = versions.iter().map(address).collect();
     thread::scope(|scope| {
         for writer in 0..8 {
-            let (place, versions) = (&place, &versions);
+            let (place, versions, addresses) = (&place, &versions, &addresses);
             scope.spawn(move || {
                 let store = Store::open(place).expect("writable");
                 for round in 0..50 {
-                    let bytes = &versions[(writer + round) % versions.len()];
-                    let bundle = store.put(bytes).expect("writable");
+                    let bundle = put(&store, &versions[(writer + round) % versions.len()]);
                     bundle.verify().expect("whole");
                     // Another writer may remove the bundle that its key referred to.
                     let _ = store.refer("shared", &bundle.content_address(), b"");
-                    let known = versions
-                        .iter()
-                        .map(|it| Bundle::address_of(it).expect("intact"));
-                    for stored in known.filter_map(|address| store.get(&address)) {
+                    for stored in addresses.iter().filter_map(|address| store.get(address)) {
                         stored.verify().expect("whole");
                     }
                 }

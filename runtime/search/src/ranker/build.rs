@@ -3,13 +3,13 @@
 use super::dictionary::DictionaryBuilder;
 use super::parameters::{Field, PAIR};
 use super::postings::{write_impacts, write_postings, write_sized};
-use super::weigh::{Document, Posting, Term, Weighed, weigh};
+use super::weigh::{Document, Posting, Term, Weighed, rounded, weigh};
 use super::{COLUMNS, MAX_DOCUMENTS, SHARES, TREE, count, fixed, hash, pair_key, rarity};
 use crate::error::Error;
 use crate::table::{numbers, write_varint};
 
 /// Builds the table of the documents. The number of a document is its index.
-pub fn build(documents: &[Document]) -> Result<[Vec<u8>; COLUMNS], Error> {
+pub fn build(documents: &[Document<'_>]) -> Result<[Vec<u8>; COLUMNS], Error> {
     let all = documents.len();
     if all > MAX_DOCUMENTS {
         return Err(Error::TooLarge(format!(
@@ -35,7 +35,7 @@ pub fn build(documents: &[Document]) -> Result<[Vec<u8>; COLUMNS], Error> {
 /// The entries of terms, in the format that [`super::Term::read`] reads.
 fn terms(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
     let mut dictionary = DictionaryBuilder::default();
-    let impact = |it: &Posting| (it.document, rounded(it.weight / weighed.greatest * 255.0));
+    let impact = |it: &Posting| (it.document, it.impact);
     for term in &weighed.terms {
         let impacts = term.postings.iter().map(impact);
         let names = term.names.iter().map(|(it, share)| (*it, share_of(*share)));
@@ -59,11 +59,11 @@ fn described(term: &Term) -> impl Iterator<Item = (u32, u8)> {
 /// The documents of each pair of neighbours. A pair has the same impact in each of them.
 fn pairs(weighed: &Weighed, documents: usize) -> DictionaryBuilder {
     let mut dictionary = DictionaryBuilder::default();
-    for (pair, holding) in &weighed.pairs {
+    for holding in weighed.pairs.chunk_by(|(a, _), (b, _)| a == b) {
         let weight = pair_weight(documents, holding.len());
         let impact = rounded(weight / weighed.greatest * 255.0);
-        let postings = holding.iter().map(|document| (*document, impact));
-        dictionary.push(pair_key(*pair), |out| {
+        let postings = holding.iter().map(|(_, document)| (*document, impact));
+        dictionary.push(pair_key(holding[0].0), |out| {
             write_impacts(postings, documents, out);
         });
     }
@@ -77,11 +77,11 @@ fn pair_weight(documents: usize, holding: usize) -> f64 {
 }
 
 /// Per document: its position in path order, and its dialect.
-fn orders(documents: &[Document]) -> Vec<u32> {
+fn orders(documents: &[Document<'_>]) -> Vec<u32> {
     let mut by_path: Vec<(&str, usize)> = documents
         .iter()
         .enumerate()
-        .map(|(number, document)| (document.path.as_str(), number))
+        .map(|(number, document)| (&*document.path, number))
         .collect();
     by_path.sort_unstable();
     let mut orders = vec![0; documents.len()];
@@ -89,16 +89,6 @@ fn orders(documents: &[Document]) -> Vec<u32> {
         orders[number] = order | if documents[number].is_tree { TREE } else { 0 };
     }
     orders
-}
-
-/// An impact from 1 to 255: a term that occurs has an impact of at least 1.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to the range of the type"
-)]
-fn rounded(impact: f64) -> u8 {
-    impact.round().clamp(1.0, 255.0) as u8
 }
 
 /// A share in units of 1/[`SHARES`], rounded down so that the shares of one name never add up to

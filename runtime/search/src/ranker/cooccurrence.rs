@@ -24,8 +24,12 @@ pub(super) type WordBytes = [u8; size_of::<Word>()];
 /// Number of pairs to collect before duplicates are dropped.
 const ROOM: usize = 1 << 20;
 
+/// Pairs that were seen last: a direct-mapped cache, small enough for the second level of a
+/// processor's cache. Most pairs repeat soon, and a lookup costs less than sorting them out later.
+const RECENT: usize = 1 << 14;
+
 /// The pairs of a bundle, collected term by term.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pairs {
     /// The last terms of the current text.
     before: [Option<u32>; REACH],
@@ -33,6 +37,19 @@ pub(super) struct Pairs {
     keys: Vec<u64>,
     /// Number of pairs at the last deduplication.
     distinct: usize,
+    /// See [`RECENT`]. 0 is no pair, since the terms of a pair differ.
+    recent: Vec<u64>,
+}
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self {
+            before: [None; REACH],
+            keys: Vec::new(),
+            distinct: 0,
+            recent: vec![0; RECENT],
+        }
+    }
 }
 
 impl Pairs {
@@ -43,8 +60,14 @@ impl Pairs {
 
     /// Appends a term to the text.
     pub(super) fn push(&mut self, term: u32) {
-        let near = self.before.iter().flatten().filter(|it| **it != term);
-        self.keys.extend(near.map(|near| key(*near, term)));
+        for near in self.before.into_iter().flatten().filter(|it| *it != term) {
+            let key = key(near, term);
+            let slot = &mut self.recent[recent_slot(key)];
+            if *slot != key {
+                *slot = key;
+                self.keys.push(key);
+            }
+        }
         self.before.rotate_right(1);
         self.before[0] = Some(term);
         // Deduplicating each time the list has doubled costs about as much as
@@ -60,6 +83,16 @@ impl Pairs {
         self.distinct = self.keys.len();
     }
 
+    /// Adds the pairs of other texts, with their terms renumbered by `number`.
+    pub(super) fn absorb(&mut self, mut other: Self, number: impl Fn(u32) -> u32) {
+        other.deduplicate();
+        let renumbered = other.keys.into_iter().map(|pair| {
+            let [first, second] = terms(pair).map(&number);
+            key(first, second)
+        });
+        self.keys.extend(renumbered);
+    }
+
     /// The filter of the pairs, with their terms renumbered by `number`.
     pub(super) fn finish(mut self, number: impl Fn(u32) -> u32) -> Vec<WordBytes> {
         self.deduplicate();
@@ -72,6 +105,12 @@ impl Pairs {
         }
         words.into_iter().map(Word::to_le_bytes).collect()
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "less than `RECENT`")]
+fn recent_slot(key: u64) -> usize {
+    // Fibonacci hashing (Knuth, "The Art of Computer Programming", volume 3, §6.4).
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.ilog2())) as usize
 }
 
 /// Whether the filter contains a pair (or reports a false positive). Returns `None` if the filter
@@ -114,13 +153,26 @@ fn terms(key: u64) -> [u32; 2] {
 mod tests {
     use super::*;
 
-    fn filter(texts: &[&[u32]]) -> Vec<WordBytes> {
+    fn pairs(texts: &[&[u32]]) -> Pairs {
         let mut pairs = Pairs::default();
         for text in texts {
             pairs.begin();
             text.iter().for_each(|term| pairs.push(*term));
         }
-        pairs.finish(|term| term + 1)
+        pairs
+    }
+
+    fn filter(texts: &[&[u32]]) -> Vec<WordBytes> {
+        pairs(texts).finish(|term| term + 1)
+    }
+
+    #[test]
+    fn absorbed_pairs_are_those_of_one_collection() {
+        let (first, second): (&[u32], &[u32]) = (&[0, 1, 2, 0, 3], &[7, 1, 0, 2]);
+        let mut absorbing = pairs(&[first]);
+        // The second collection numbers its terms in another order.
+        absorbing.absorb(pairs(&[&[0, 6, 7, 5]]), |term| 7 - term);
+        assert_eq!(absorbing.finish(|term| term + 1), filter(&[first, second]));
     }
 
     #[test]

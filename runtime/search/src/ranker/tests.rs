@@ -46,7 +46,7 @@ fn text(longest: usize) -> impl Strategy<Value = String> {
     vec(prop::sample::select(WORDS), 0..longest).prop_map(|words| words.join(" "))
 }
 
-fn documents() -> impl Strategy<Value = Vec<Document>> {
+fn documents() -> impl Strategy<Value = Vec<Document<'static>>> {
     let document = (
         text(4),
         vec(text(3), 0..3),
@@ -55,18 +55,18 @@ fn documents() -> impl Strategy<Value = Vec<Document>> {
         any::<bool>(),
     )
         .prop_map(|(name, keywords, description, body, is_tree)| Document {
-            path: String::new(),
-            name,
-            keywords,
-            description,
-            body,
+            path: "".into(),
+            name: name.into(),
+            keywords: keywords.into(),
+            description: description.into(),
+            body: body.into(),
             is_tree,
         });
     vec(document, 1..40).prop_map(|mut documents| {
         let count = documents.len();
         for (at, document) in documents.iter_mut().enumerate() {
             // In a different order than their numbers.
-            document.path = format!("{:02}", (at * 7 + 3) % count.max(1) * 40 + at);
+            document.path = format!("{:02}", (at * 7 + 3) % count.max(1) * 40 + at).into();
         }
         documents
     })
@@ -74,12 +74,12 @@ fn documents() -> impl Strategy<Value = Vec<Document>> {
 
 /// A table, and the documents that it was built from.
 struct Built<'a> {
-    documents: &'a [Document],
+    documents: &'a [Document<'a>],
     columns: [Vec<u8>; COLUMNS],
 }
 
 impl<'a> Built<'a> {
-    fn new(documents: &'a [Document]) -> Self {
+    fn new(documents: &'a [Document<'a>]) -> Self {
         let columns = build(documents).expect("small");
         Self { documents, columns }
     }
@@ -205,11 +205,11 @@ proptest! {
     }
 }
 
-fn document(name: &str, description: &str) -> Document {
+fn document(name: &str, description: &str) -> Document<'static> {
     Document {
-        path: name.to_owned(),
-        name: name.to_owned(),
-        description: description.to_owned(),
+        path: name.to_owned().into(),
+        name: name.to_owned().into(),
+        description: description.to_owned().into(),
         ..Document::default()
     }
 }
@@ -217,9 +217,9 @@ fn document(name: &str, description: &str) -> Document {
 #[test]
 fn terms_that_many_documents_hold_are_found_like_others() {
     // Some terms are in every document and some in only one: rows and lists.
-    let documents: Vec<Document> = (0..100)
+    let documents: Vec<Document<'static>> = (0..100)
         .map(|it| Document {
-            body: format!("common word{it} {}", if it % 3 == 0 { "third" } else { "" }),
+            body: format!("common word{it} {}", if it % 3 == 0 { "third" } else { "" }).into(),
             ..document(&format!("skill-{it:02}"), "A thing about deploying")
         })
         .collect();
@@ -231,7 +231,7 @@ fn terms_that_many_documents_hold_are_found_like_others() {
 }
 
 /// Documents of words: the first words are in most of them, the last words in few.
-fn many(count: usize) -> Vec<Document> {
+fn many(count: usize) -> Vec<Document<'static>> {
     let mut state = 7_usize;
     let mut word = || {
         state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345) % (1 << 31);
@@ -240,8 +240,8 @@ fn many(count: usize) -> Vec<Document> {
     };
     (0..count)
         .map(|at| Document {
-            description: [(); 6].map(|()| word()).join(" "),
-            body: [(); 10].map(|()| word()).join(" "),
+            description: [(); 6].map(|()| word()).join(" ").into(),
+            body: [(); 10].map(|()| word()).join(" ").into(),
             ..document(&format!("{}-{at:03}", word()), "")
         })
         .collect()
@@ -326,7 +326,7 @@ fn no_documents_and_no_terms_give_no_scores() {
 fn equal_scores_are_ordered_by_path() {
     let paths = ["b", "a/z", "a", "ab", "c"];
     let documents = paths.map(|path| Document {
-        path: path.to_owned(),
+        path: path.into(),
         ..document("same", "fill the forms")
     });
     let best = Built::new(&documents).best("fill a form", &[], 5);

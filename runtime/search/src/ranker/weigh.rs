@@ -3,27 +3,33 @@
 //! every machine: logarithms come from a library instead of the system, sums run in a fixed order,
 //! and the results are rounded to integers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::cooccurrence::{self, WordBytes};
 use super::parameters::{BODY_SHARE, FIELDS, Field, MAX_POSTINGS, SATURATION};
 use super::{hash, information};
+use crate::hashing::Hashing;
+use crate::parallel::{map, map_chunks};
 use crate::text::clauses::{clauses, is_negative, quoted};
-use crate::text::{Token, Tokenizer};
+use crate::text::numbering::Numbering;
+
+/// Fewer documents, or a hundred times as many terms, are counted faster than a thread starts.
+const LEAST: usize = 32;
 
 /// The parts of a skill that the ranker reads.
 #[derive(Debug, Clone, Default)]
-pub struct Document {
+pub struct Document<'a> {
     /// Its path, which orders equal scores.
-    pub path: String,
+    pub path: Cow<'a, str>,
     /// Its name.
-    pub name: String,
+    pub name: Cow<'a, str>,
     /// Declared keywords, tags and triggers.
-    pub keywords: Vec<String>,
+    pub keywords: Cow<'a, [String]>,
     /// The description, and other text that says when the skill is useful.
-    pub description: String,
+    pub description: Cow<'a, str>,
     /// The text after the frontmatter.
-    pub body: String,
+    pub body: Cow<'a, str>,
     /// Whether it is of the tree dialect, which has its own ranker.
     pub is_tree: bool,
 }
@@ -34,15 +40,15 @@ pub(super) struct Weighed {
     pub(super) greatest: f64,
     /// In ascending order of hash. The number of a term is its position here.
     pub(super) terms: Vec<Term>,
-    /// The documents in which two terms are neighbours, by the terms' numbers.
-    pub(super) pairs: BTreeMap<(u32, u32), Vec<u32>>,
+    /// Neighbouring terms, by their numbers, each with a document. Ascending.
+    pub(super) pairs: Vec<((u32, u32), u32)>,
     /// The Bloom filter of terms that co-occur.
     pub(super) cooccurrence: Vec<WordBytes>,
 }
 
 /// A term and its postings. Lists are in ascending order of document.
 pub(super) struct Term {
-    pub(super) text: String,
+    pub(super) text: Box<str>,
     /// The information of the term, in natural units.
     pub(super) information: f64,
     pub(super) postings: Vec<Posting>,
@@ -51,123 +57,245 @@ pub(super) struct Term {
 }
 
 /// A term in a document.
+#[derive(Clone, Copy)]
 pub(super) struct Posting {
     pub(super) document: u32,
-    pub(super) weight: f64,
+    /// Its weight as a share of the greatest one, from 1 to 255.
+    pub(super) impact: u8,
     /// Mask of [`Field`] bits.
     pub(super) fields: u8,
 }
 
 /// Counts the terms of the documents and computes their weights.
-pub(super) fn weigh(documents: &[Document]) -> Weighed {
-    let mut counter = Counter::default();
-    let mut tokenizer = Tokenizer::default();
-    for document in documents {
-        counter.read(document, &mut tokenizer);
-    }
-    counter.weigh()
+pub(super) fn weigh(documents: &[Document<'_>]) -> Weighed {
+    let chunks = map_chunks(documents, LEAST, |documents| {
+        let mut counter = Counter::default();
+        documents.iter().for_each(|it| counter.read(it));
+        counter.finish()
+    });
+    Counted::join(chunks).weigh()
 }
 
-/// Counts of all documents. Terms are numbered in the order in which they are first seen.
+/// Occurrences of a term in each field.
+type Occurrences = [u32; FIELDS.len()];
+
+/// Counts the terms of documents. Terms are numbered in the order in which they are first seen.
 #[derive(Default)]
 struct Counter {
-    numbers: HashMap<String, u32>,
+    numbering: Numbering,
     documents: Vec<Counts>,
     cooccurrence: cooccurrence::Pairs,
+    current: Current,
+}
+
+/// The document that is being counted.
+#[derive(Default)]
+struct Current {
+    /// By term; all zero between two documents.
+    occurrences: Vec<Occurrences>,
+    /// The terms with occurrences.
+    terms: Vec<u32>,
+    lengths: Occurrences,
+    pairs: Vec<(u32, u32)>,
 }
 
 /// The counts of one document.
-#[derive(Default)]
 struct Counts {
-    /// Per term: the number of its occurrences in each field.
-    terms: BTreeMap<u32, [u32; FIELDS.len()]>,
-    lengths: [u32; FIELDS.len()],
-    name: BTreeSet<u32>,
-    pairs: BTreeSet<(u32, u32)>,
+    /// The terms that occur in the body only, and how often.
+    body: Box<[(u32, u32)]>,
+    /// The other terms.
+    described: Box<[(u32, Occurrences)]>,
+    lengths: Occurrences,
+    /// Neighbours, without duplicates.
+    pairs: Box<[(u32, u32)]>,
 }
 
 impl Counter {
-    fn read(&mut self, document: &Document, tokenizer: &mut Tokenizer) {
-        let mut counts = Counts::default();
-        let mut field = |field, text: &str| self.field(field, text, tokenizer, &mut counts);
-        field(Field::Name, &document.name);
-        for keyword in &document.keywords {
-            field(Field::Keywords, keyword);
+    fn read(&mut self, document: &Document<'_>) {
+        self.field(Field::Name, &document.name);
+        for keyword in &*document.keywords {
+            self.field(Field::Keywords, keyword);
         }
         for clause in clauses(&document.description) {
             let is_negative = is_negative(clause);
             let of = [Field::Description, Field::Negative][usize::from(is_negative)];
-            field(of, clause);
+            self.field(of, clause);
         }
         for phrase in quoted(&document.description) {
-            field(Field::Quoted, phrase);
+            self.field(Field::Quoted, phrase);
         }
         self.cooccurrence.begin();
-        self.field(Field::Body, &document.body, tokenizer, &mut counts);
+        self.field(Field::Body, &document.body);
         self.cooccurrence.begin();
-        let texts = [&document.name, &document.description];
-        for text in texts.into_iter().chain(&document.keywords) {
-            self.neighbours(text, tokenizer, &mut counts);
+        let texts = [&*document.name, &*document.description];
+        for text in texts
+            .into_iter()
+            .chain(document.keywords.iter().map(String::as_str))
+        {
+            self.neighbours(text);
         }
-        self.documents.push(counts);
+        self.documents.push(self.current.finish());
     }
 
     /// Counts pairs of neighbouring terms. Fields are also split at dashes, which separate what a
     /// skill is for from what it is not for; neighbours are not.
-    fn neighbours(&mut self, text: &str, tokenizer: &mut Tokenizer, counts: &mut Counts) {
+    fn neighbours(&mut self, text: &str) {
         let mut before = None;
-        tokenizer.tokens(text, |token| {
-            let term = match token {
-                Token::Term(term) => Some(self.number(term)),
-                Token::Break => None,
-            };
+        self.numbering.tokens(text, |term| {
             if let Some(term) = term {
                 self.cooccurrence.push(term);
             }
-            counts.pairs.extend(before.zip(term));
+            self.current.pairs.extend(before.zip(term));
             before = term;
         });
     }
 
-    fn field(&mut self, field: Field, text: &str, tokenizer: &mut Tokenizer, counts: &mut Counts) {
-        tokenizer.tokens(text, |token| {
-            let Token::Term(term) = token else { return };
-            let term = self.number(term);
-            counts.terms.entry(term).or_default()[field as usize] += 1;
-            counts.lengths[field as usize] += 1;
-            match field {
-                Field::Name => _ = counts.name.insert(term),
-                Field::Body => self.cooccurrence.push(term),
-                _ => {}
+    fn field(&mut self, field: Field, text: &str) {
+        self.numbering.tokens(text, |term| {
+            let Some(term) = term else { return };
+            self.current.add(term, field);
+            if field == Field::Body {
+                self.cooccurrence.push(term);
             }
         });
     }
 
-    fn number(&mut self, term: &str) -> u32 {
-        if let Some(number) = self.numbers.get(term) {
-            return *number;
+    fn finish(self) -> Counted {
+        Counted {
+            terms: self.numbering.into_terms(),
+            documents: self.documents,
+            cooccurrence: self.cooccurrence,
         }
-        let number = self.numbers.len();
-        let number = u32::try_from(number).expect("a bundle holds fewer than 2³² bytes of terms");
-        self.numbers.insert(term.to_owned(), number);
-        number
+    }
+}
+
+impl Current {
+    fn add(&mut self, term: u32, field: Field) {
+        let at = term as usize;
+        if self.occurrences.len() <= at {
+            self.occurrences.resize(at + 1, Occurrences::default());
+        }
+        let occurrences = &mut self.occurrences[at];
+        if *occurrences == Occurrences::default() {
+            self.terms.push(term);
+        }
+        occurrences[field as usize] += 1;
+        self.lengths[field as usize] += 1;
+    }
+
+    fn finish(&mut self) -> Counts {
+        let (mut body, mut described) = (Vec::with_capacity(self.terms.len()), Vec::new());
+        for term in self.terms.drain(..) {
+            let occurrences = std::mem::take(&mut self.occurrences[term as usize]);
+            if is_described(&occurrences) {
+                described.push((term, occurrences));
+            } else {
+                body.push((term, occurrences[Field::Body as usize]));
+            }
+        }
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        let counts = Counts {
+            body: body.into(),
+            described: described.into(),
+            lengths: std::mem::take(&mut self.lengths),
+            pairs: self.pairs.as_slice().into(),
+        };
+        self.pairs.clear();
+        counts
+    }
+}
+
+/// Whether a term occurs outside the body.
+fn is_described(occurrences: &Occurrences) -> bool {
+    occurrences[..Field::Body as usize]
+        .iter()
+        .any(|count| *count > 0)
+}
+
+impl Counts {
+    /// The terms of the name.
+    fn name(&self) -> impl Iterator<Item = usize> {
+        let in_name = self
+            .described
+            .iter()
+            .filter(|(_, it)| it[Field::Name as usize] > 0);
+        in_name.map(|(term, _)| *term as usize)
+    }
+
+    fn renumber(&mut self, number: impl Fn(u32) -> u32) {
+        self.body
+            .iter_mut()
+            .for_each(|(term, _)| *term = number(*term));
+        self.described
+            .iter_mut()
+            .for_each(|(term, _)| *term = number(*term));
+        for (first, second) in &mut self.pairs {
+            (*first, *second) = (number(*first), number(*second));
+        }
+    }
+}
+
+/// The counts of all documents.
+#[derive(Default)]
+struct Counted {
+    /// By number.
+    terms: Vec<Box<str>>,
+    documents: Vec<Counts>,
+    cooccurrence: cooccurrence::Pairs,
+}
+
+impl Counted {
+    /// Joins the counts of consecutive chunks. The terms have the numbers that they would have if
+    /// all documents had been counted in one go.
+    fn join(chunks: Vec<Self>) -> Self {
+        let mut chunks = chunks.into_iter();
+        let mut joined = chunks.next().unwrap_or_default();
+        let mut numbers: HashMap<Box<str>, u32, Hashing> = HashMap::default();
+        if chunks.len() > 0 {
+            numbers.extend(joined.terms.iter().cloned().zip(0..));
+        }
+        for chunk in chunks {
+            let number = |term: Box<str>| {
+                let next = u32::try_from(joined.terms.len());
+                *numbers.entry(term).or_insert_with_key(|term| {
+                    joined.terms.push(term.clone());
+                    next.expect("a bundle holds fewer than 2³² bytes of terms")
+                })
+            };
+            let numbers: Vec<u32> = chunk.terms.into_iter().map(number).collect();
+            let number = |term: u32| numbers[term as usize];
+            joined.cooccurrence.absorb(chunk.cooccurrence, number);
+            joined
+                .documents
+                .extend(chunk.documents.into_iter().map(|mut counts| {
+                    counts.renumber(number);
+                    counts
+                }));
+        }
+        joined
     }
 
     fn weigh(mut self) -> Weighed {
-        let mut terms = self.terms();
         let averages = self.average_lengths();
-        let mut greatest = 0.0_f64;
+        let mut terms = self.terms();
+        let greatest = map_chunks(&self.documents, LEAST, |documents| {
+            let weights = documents
+                .iter()
+                .flat_map(|it| weights(it, &averages, &terms));
+            weights.map(|(_, weight, _)| weight).fold(0.0, f64::max)
+        });
+        let greatest = greatest.into_iter().fold(0.0, f64::max);
         for (document, counts) in (0..).zip(&self.documents) {
             for (term, weight, fields) in heaviest(counts, &averages, &terms) {
-                greatest = greatest.max(weight);
                 terms[term].postings.push(Posting {
                     document,
-                    weight,
+                    impact: rounded(weight / greatest * 255.0),
                     fields,
                 });
             }
             // A floating-point sum depends on its order, so sort by text.
-            let mut name: Vec<usize> = counts.name.iter().map(|term| *term as usize).collect();
+            let mut name: Vec<usize> = counts.name().collect();
             name.sort_unstable_by(|a, b| terms[*a].text.cmp(&terms[*b].text));
             let all: f64 = name.iter().map(|term| terms[*term].information).sum();
             for term in name {
@@ -177,13 +305,12 @@ impl Counter {
         }
         let numbers = sort_by_hash(&mut terms);
         let number = |term: u32| numbers[term as usize];
-        let mut pairs: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
-        for (document, counts) in (0..).zip(&self.documents) {
-            for (first, second) in &counts.pairs {
-                let pair = (number(*first), number(*second));
-                pairs.entry(pair).or_default().push(document);
-            }
+        let mut pairs: Vec<((u32, u32), u32)> = Vec::new();
+        for (document, counts) in (0..).zip(self.documents) {
+            let numbered = |pair: &(u32, u32)| ((number(pair.0), number(pair.1)), document);
+            pairs.extend(counts.pairs.iter().map(numbered));
         }
+        pairs.sort_unstable();
         Weighed {
             greatest,
             terms,
@@ -192,35 +319,34 @@ impl Counter {
         }
     }
 
-    /// The terms in the order in which they were first seen, without postings.
+    /// The terms by number, without postings.
     fn terms(&mut self) -> Vec<Term> {
-        let (mut described, mut holding) = (
-            vec![0_u32; self.numbers.len()],
-            vec![0_u32; self.numbers.len()],
-        );
-        for (term, fields) in self.documents.iter().flat_map(|counts| &counts.terms) {
-            let is_described = fields[..Field::Body as usize]
-                .iter()
-                .any(|count| *count > 0);
-            described[*term as usize] += u32::from(is_described);
-            holding[*term as usize] += 1;
-        }
-        let mut texts = vec![String::new(); self.numbers.len()];
-        for (text, number) in self.numbers.drain() {
-            texts[number as usize] = text;
-        }
-        let counts = described.into_iter().zip(holding);
-        let term = |(text, (described, holding)): (String, (u32, u32))| {
-            let (described, holding) = (f64::from(described), f64::from(holding));
-            let frequency = described + BODY_SHARE * (holding - described);
-            Term {
-                information: information(&text, frequency, self.documents.len()),
-                text,
-                postings: Vec::new(),
-                names: Vec::new(),
+        let mut frequencies = vec![(0_u32, 0_u32); self.terms.len()];
+        for counts in &self.documents {
+            for (term, _) in &counts.body {
+                frequencies[*term as usize].1 += 1;
             }
-        };
-        texts.into_iter().zip(counts).map(term).collect()
+            for (term, _) in &counts.described {
+                frequencies[*term as usize].0 += 1;
+            }
+        }
+        let texts: Vec<_> = std::mem::take(&mut self.terms)
+            .into_iter()
+            .zip(frequencies)
+            .collect();
+        let documents = self.documents.len();
+        let informations = map(&texts, 1 << 12, |(text, (described, in_body))| {
+            let frequency = f64::from(*described) + BODY_SHARE * f64::from(*in_body);
+            information(text, frequency, documents)
+        });
+        let term =
+            |((text, (described, in_body)), information): ((Box<str>, (u32, u32)), f64)| Term {
+                text,
+                information,
+                postings: Vec::with_capacity((described + in_body) as usize),
+                names: Vec::new(),
+            };
+        texts.into_iter().zip(informations).map(term).collect()
     }
 
     fn average_lengths(&self) -> [f64; FIELDS.len()] {
@@ -234,17 +360,25 @@ impl Counter {
     }
 }
 
-/// The terms with the greatest weights in a document: term, weight, fields.
-fn heaviest(
-    counts: &Counts,
+/// The weights of the terms of a document: term, weight, fields.
+fn weights<'a>(
+    counts: &'a Counts,
     averages: &[f64; FIELDS.len()],
-    terms: &[Term],
-) -> Vec<(usize, f64, u8)> {
+    terms: &'a [Term],
+) -> impl Iterator<Item = (usize, f64, u8)> + use<'a> {
     let lengths: [f64; FIELDS.len()] = std::array::from_fn(|field| {
         let ratio = f64::from(counts.lengths[field]) / averages[field];
         1.0 - FIELDS[field].length + FIELDS[field].length * ratio
     });
-    let weigh = |(term, occurrences): (&u32, &[u32; FIELDS.len()])| {
+    let weight = |term: u32, frequency: f64| {
+        terms[term as usize].information * frequency * (SATURATION + 1.0) / (SATURATION + frequency)
+    };
+    let in_body = counts.body.iter().map(move |(term, count)| {
+        let body = Field::Body as usize;
+        let frequency = FIELDS[body].weight * f64::from(*count) / lengths[body];
+        (*term as usize, weight(*term, frequency), Field::Body.bit())
+    });
+    let described = counts.described.iter().map(move |(term, occurrences)| {
         let (mut frequency, mut fields) = (0.0, 0);
         for (field, count) in occurrences
             .iter()
@@ -254,16 +388,34 @@ fn heaviest(
             frequency += FIELDS[field].weight * f64::from(*count) / lengths[field];
             fields |= 1 << field;
         }
-        let term = *term as usize;
-        let weight =
-            terms[term].information * frequency * (SATURATION + 1.0) / (SATURATION + frequency);
-        (term, weight, fields)
-    };
-    let mut weights: Vec<(usize, f64, u8)> = counts.terms.iter().map(weigh).collect();
-    let text = |term: usize| &terms[term].text;
-    weights.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| text(a.0).cmp(text(b.0))));
-    weights.truncate(MAX_POSTINGS);
+        (*term as usize, weight(*term, frequency), fields)
+    });
+    in_body.chain(described)
+}
+
+/// The terms with the greatest weights in a document: term, weight, fields. In any order.
+fn heaviest(
+    counts: &Counts,
+    averages: &[f64; FIELDS.len()],
+    terms: &[Term],
+) -> Vec<(usize, f64, u8)> {
+    let mut weights: Vec<(usize, f64, u8)> = weights(counts, averages, terms).collect();
+    if weights.len() > MAX_POSTINGS {
+        let text = |term: usize| &terms[term].text;
+        weights.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| text(a.0).cmp(text(b.0))));
+        weights.truncate(MAX_POSTINGS);
+    }
     weights
+}
+
+/// An impact from 1 to 255: a term that occurs has an impact of at least 1.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to the range of the type"
+)]
+pub(super) fn rounded(impact: f64) -> u8 {
+    impact.round().clamp(1.0, 255.0) as u8
 }
 
 /// Sorts the terms by hash. Returns the new number of each term by its old one.

@@ -46,65 +46,39 @@ pub struct Tokenizer {
 impl Tokenizer {
     /// Passes the terms of `text` to `emit`, in order, including duplicates.
     pub fn tokens(&mut self, text: &str, mut emit: impl FnMut(Token<'_>)) {
-        self.pieces(text, &mut |token, _| emit(token));
+        split(text, &mut |piece| match piece {
+            Piece::Break => emit(Token::Break),
+            Piece::Bigram(term) => emit(Token::Term(term)),
+            Piece::Word(word, after) => {
+                if let Some(term) = self.term(word, after) {
+                    emit(Token::Term(term));
+                }
+            }
+        });
     }
 
     /// Passes the terms of `text` and their byte ranges to `emit`, in order of their starts. Terms
     /// of text without spaces overlap.
     pub fn positions(&mut self, text: &str, mut emit: impl FnMut(&str, Range<usize>)) {
-        self.pieces(text, &mut |token, of| {
-            if let Token::Term(term) = token {
-                let start = of.as_ptr().addr() - text.as_ptr().addr();
-                emit(term, start..start + of.len());
+        let range = |of: &str| {
+            let start = of.as_ptr().addr() - text.as_ptr().addr();
+            start..start + of.len()
+        };
+        split(text, &mut |piece| match piece {
+            Piece::Break => {}
+            Piece::Bigram(term) => emit(term, range(term)),
+            Piece::Word(word, after) => {
+                if let Some(term) = self.term(word, after) {
+                    emit(term, range(word));
+                }
             }
         });
     }
 
-    /// Passes the tokens to `emit`, each with the part of `text` that it was made from.
-    fn pieces(&mut self, text: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
-        let mut rest = text;
-        while let Some(start) = rest.find(is_kept) {
-            if rest[..start].contains(is_break) {
-                emit(Token::Break, &rest[..start]);
-            }
-            rest = &rest[start..];
-            if let Some(end) = plain_end(rest) {
-                let (word, after) = rest.split_at(end);
-                rest = after;
-                self.word(word, after, emit);
-                continue;
-            }
-            let end = rest
-                .find(|c| !is_kept(c) && !is_apostrophe(c))
-                .unwrap_or(rest.len());
-            let (run, after) = rest.split_at(end);
-            rest = after;
-            for piece in without_elisions(run) {
-                self.piece(piece, rest, emit);
-            }
-        }
-    }
-
-    /// Processes a run of letters and digits; `after` is the text that follows it.
-    fn piece(&mut self, piece: &str, after: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
-        let mut rest = piece;
-        while let Some(first) = rest.chars().next() {
-            if is_unspaced(first) {
-                let end = rest.find(|c| !is_unspaced(c)).unwrap_or(rest.len());
-                unspaced(&rest[..end], emit);
-                rest = &rest[end..];
-            } else {
-                let end = word_end(rest);
-                let last = end == rest.len();
-                self.word(&rest[..end], if last { after } else { "" }, emit);
-                rest = &rest[end..];
-            }
-        }
-    }
-
-    fn word(&mut self, word: &str, after: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
+    /// The term that a word becomes, if any; `after` is the text that follows the word.
+    pub(super) fn term(&mut self, word: &str, after: &str) -> Option<&str> {
         if word.len() > LONGEST {
-            return;
+            return None;
         }
         self.word.clear();
         if word.is_ascii() {
@@ -120,14 +94,64 @@ impl Tokenizer {
             match signed(after) {
                 Some(sign) => self.word.push_str(sign),
                 None if matches!(self.word.as_str(), "c" | "r") => {}
-                None => return,
+                None => return None,
             }
         } else if is_term_stop_word(&self.word) {
-            return;
+            return None;
         }
         stem(&mut self.word);
-        if !self.word.is_empty() {
-            emit(Token::Term(&self.word), word);
+        (!self.word.is_empty()).then_some(&*self.word)
+    }
+}
+
+/// A piece of a text, before words become terms.
+pub(super) enum Piece<'t> {
+    /// See [`Token::Break`].
+    Break,
+    /// A character bigram of a script without spaces, which is a term.
+    Bigram(&'t str),
+    /// A word, and the text after it.
+    Word(&'t str, &'t str),
+}
+
+/// Passes the pieces of `text` to `emit`, in order.
+pub(super) fn split<'t>(text: &'t str, emit: &mut impl FnMut(Piece<'t>)) {
+    let mut rest = text;
+    while let Some(start) = rest.find(is_kept) {
+        if rest[..start].contains(is_break) {
+            emit(Piece::Break);
+        }
+        rest = &rest[start..];
+        if let Some(end) = plain_end(rest) {
+            let (word, after) = rest.split_at(end);
+            rest = after;
+            emit(Piece::Word(word, after));
+            continue;
+        }
+        let end = rest
+            .find(|c| !is_kept(c) && !is_apostrophe(c))
+            .unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        for part in without_elisions(run) {
+            split_run(part, rest, emit);
+        }
+    }
+}
+
+/// Splits a run of letters and digits; `after` is the text that follows it.
+fn split_run<'t>(run: &'t str, after: &'t str, emit: &mut impl FnMut(Piece<'t>)) {
+    let mut rest = run;
+    while let Some(first) = rest.chars().next() {
+        if is_unspaced(first) {
+            let end = rest.find(|c| !is_unspaced(c)).unwrap_or(rest.len());
+            bigrams(&rest[..end], emit);
+            rest = &rest[end..];
+        } else {
+            let end = word_end(rest);
+            let last = end == rest.len();
+            emit(Piece::Word(&rest[..end], if last { after } else { "" }));
+            rest = &rest[end..];
         }
     }
 }
@@ -143,17 +167,16 @@ fn plain_end(text: &str) -> Option<usize> {
 }
 
 /// Passes each character bigram to `emit`, or the single character of a run of one.
-fn unspaced(run: &str, emit: &mut impl FnMut(Token<'_>, &str)) {
+fn bigrams<'t>(run: &'t str, emit: &mut impl FnMut(Piece<'t>)) {
     let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8());
     let (mut start, Some(mut middle)) = (0, ends.next()) else {
         return;
     };
     if middle == run.len() {
-        emit(Token::Term(run), run);
+        emit(Piece::Bigram(run));
     }
     for end in ends {
-        let two = &run[start..end];
-        emit(Token::Term(two), two);
+        emit(Piece::Bigram(&run[start..end]));
         (start, middle) = (middle, end);
     }
 }
@@ -187,7 +210,11 @@ fn signed(after: &str) -> Option<&str> {
 }
 
 fn is_kept(c: char) -> bool {
-    c.is_alphanumeric() || is_mark(c)
+    if c.is_ascii() {
+        c.is_ascii_alphanumeric()
+    } else {
+        c.is_alphanumeric() || is_mark(c)
+    }
 }
 
 /// Whether the character separates clauses.

@@ -3,14 +3,14 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use std::collections::hash_map::Entry;
 
 use super::postings::compact;
 use super::{COLUMNS, SEPARATOR};
 use crate::error::Error;
-use crate::table::{ends, fit, write_varint};
+use crate::hashing::Hashing;
+use crate::parallel::map_chunks;
+use crate::table::{ends, fit, read_varint, write_varint};
 use crate::text::lower_into;
 
 /// The searchable text of one skill. No match spans two of its parts.
@@ -43,7 +43,8 @@ struct Occurrences {
 
 type Dictionary = HashMap<Box<str>, Occurrences, Hashing>;
 
-type Hashing = BuildHasherDefault<WordHasher>;
+/// Fewer documents are read faster than a thread starts.
+const LEAST: usize = 32;
 
 /// A group: the words that occur in exactly the same documents.
 struct Group<'a> {
@@ -101,18 +102,43 @@ fn grouped(dictionary: &Dictionary) -> Vec<Group<'_>> {
 
 /// Every distinct word, with the documents that contain it.
 fn read(documents: &[DocText<'_>]) -> Dictionary {
+    let numbered: Vec<(u32, &DocText<'_>)> = (0..).zip(documents).collect();
+    let mut chunks = map_chunks(&numbered, LEAST, read_chunk).into_iter();
+    let mut dictionary = chunks.next().unwrap_or_default();
+    for (word, found) in chunks.flatten() {
+        match dictionary.entry(word) {
+            Entry::Vacant(place) => _ = place.insert(found),
+            Entry::Occupied(mut place) => place.get_mut().append(&found),
+        }
+    }
+    dictionary
+}
+
+fn read_chunk(documents: &[(u32, &DocText<'_>)]) -> Dictionary {
     let mut dictionary = Dictionary::default();
     let mut lowered = String::new();
-    for (id, document) in (0..).zip(documents) {
+    for (id, document) in documents {
         for part in document.parts() {
             lowered.clear();
             lower_into(part, &mut lowered);
             for word in lowered.split_ascii_whitespace() {
-                note(&mut dictionary, word, id);
+                note(&mut dictionary, word, *id);
             }
         }
     }
     dictionary
+}
+
+impl Occurrences {
+    /// Adds the occurrences in later documents.
+    fn append(&mut self, later: &Self) {
+        let mut rest = later.gaps.as_slice();
+        let first = read_varint(&mut rest).expect("a word occurs in a document");
+        write_varint(first - self.last, &mut self.gaps);
+        self.gaps.extend_from_slice(rest);
+        self.count += later.count;
+        self.last = later.last;
+    }
 }
 
 fn note(dictionary: &mut Dictionary, word: &str, id: u32) {
@@ -133,20 +159,5 @@ fn note(dictionary: &mut Dictionary, word: &str, id: u32) {
                 gaps,
             },
         );
-    }
-}
-
-/// xxh3, because looking up every word of every document takes most of the time. The order of the
-/// map does not affect the result.
-#[derive(Default)]
-struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = xxh3_64_with_seed(bytes, self.0);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }

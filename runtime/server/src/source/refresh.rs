@@ -245,7 +245,9 @@ impl Refresher {
         runtime.spawn(async move {
             sleep(AFTER_START).await;
             if let Ok(mut check) = Arc::clone(&inner.check).try_lock_owned() {
-                drop(tokio::task::spawn_blocking(move || look(&inner, &mut check)));
+                drop(tokio::task::spawn_blocking(move || {
+                    look(&inner, &mut check)
+                }));
             }
         });
     }

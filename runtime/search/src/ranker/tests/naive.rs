@@ -36,7 +36,7 @@ const ALL: [Field; FIELDS.len()] = [
     Field::Body,
 ];
 
-fn field(document: &Document, field: Field) -> Vec<String> {
+fn field(document: &Document<'_>, field: Field) -> Vec<String> {
     let described = |negative: bool| {
         let clauses = clauses(&document.description).filter(|it| is_negative(it) == negative);
         clauses.flat_map(terms).collect()
@@ -56,14 +56,14 @@ fn field(document: &Document, field: Field) -> Vec<String> {
 
 /// The formula, computed without tables.
 pub(super) struct Naive<'a> {
-    pub(super) documents: &'a [Document],
+    pub(super) documents: &'a [Document<'a>],
     fields: Vec<[Vec<String>; FIELDS.len()]>,
     /// The greatest weight of any term in any document.
     greatest: f64,
 }
 
 impl<'a> Naive<'a> {
-    pub(super) fn new(documents: &'a [Document]) -> Self {
+    pub(super) fn new(documents: &'a [Document<'a>]) -> Self {
         let read = |document| ALL.map(|it| field(document, it));
         let mut naive = Self {
             documents,
@@ -170,9 +170,11 @@ impl<'a> Naive<'a> {
 
     /// Whether the terms occur at most two apart in a text of some document.
     fn cooccur(&self, one: &str, other: &str) -> bool {
-        let described = |it: &Document| {
-            let texts = [&it.name, &it.description];
-            let texts = texts.into_iter().chain(&it.keywords);
+        let described = |it: &Document<'_>| {
+            let texts = [&*it.name, &*it.description];
+            let texts = texts
+                .into_iter()
+                .chain(it.keywords.iter().map(String::as_str));
             texts.flat_map(|text| terms(text)).collect::<Vec<_>>()
         };
         let mut texts = self
@@ -189,10 +191,10 @@ impl<'a> Naive<'a> {
 
     fn neighbours(&self, document: usize, pair: &[String]) -> bool {
         let document = &self.documents[document];
-        let texts = [&document.name, &document.description];
+        let texts = [&*document.name, &*document.description];
         texts
             .into_iter()
-            .chain(&document.keywords)
+            .chain(document.keywords.iter().map(String::as_str))
             .flat_map(|text| runs(text))
             .any(|run| run.windows(2).any(|it| it == pair))
     }
