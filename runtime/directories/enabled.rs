@@ -7,15 +7,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow};
 use skillbundle_compiler::{
-    Compiled, Evaluation, FileStates, Options, Places, Previous, Report, Root, Severity,
+    Compiled, Evaluation, Failed, FileStates, Options, Places, Previous, Report, Root, Severity,
 };
 use skillbundle_format::{Bundle, SkillSet};
-use skillbundle_server::{Error, Loaded, Source, WatchPaths};
+use skillbundle_server::{Error, Loaded, OutdatedSkill, Source, WatchPaths};
 
-use super::generations::Generations;
+use super::generations::{Generations, NotedSkill};
 use super::git_lock;
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
@@ -39,6 +40,8 @@ pub(crate) struct Directories {
     generations: OnceLock<Option<Generations>>,
     /// The states of the files of the last load.
     states: Mutex<Option<FileStates>>,
+    /// The skills that did not load the last time, so that it is known since when.
+    outdated: Mutex<Vec<OutdatedSkill>>,
 }
 
 impl Directories {
@@ -54,6 +57,7 @@ impl Directories {
             reported: Mutex::default(),
             generations: OnceLock::new(),
             states: Mutex::default(),
+            outdated: Mutex::default(),
         })
     }
 
@@ -90,6 +94,14 @@ impl Directories {
         self.generations.get_or_init(open).as_ref()
     }
 
+    /// Takes over which skills were outdated when an earlier process stored them.
+    fn remembered(&self, noted: &[NotedSkill]) -> Vec<OutdatedSkill> {
+        let outdated: Vec<_> = noted.iter().map(OutdatedSkill::from).collect();
+        let mut known = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone_from(&outdated);
+        outdated
+    }
+
     /// The states of the files that a bundle was compiled from, if they are known.
     fn states_of(&self, bundle: &Bundle) -> FileStates {
         let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +125,9 @@ impl Directories {
         };
         match generations.put(&image) {
             Ok(bundle) => {
-                generations.refer(&bundle, fingerprint, present, stored);
+                let outdated = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
+                let note = generations.note(fingerprint, present, &outdated);
+                generations.refer(&bundle, &note, stored);
                 Ok(bundle)
             }
             Err(error) => {
@@ -128,7 +142,7 @@ impl Directories {
         &self,
         roots: &[Root],
         previous: Option<&Bundle>,
-    ) -> Result<(Compiled, Vec<String>), Error> {
+    ) -> Result<(Compiled, Vec<OutdatedSkill>, Vec<String>), Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
         };
@@ -139,6 +153,7 @@ impl Directories {
         }
         let mut compiled = skillbundle_compiler::recompile(roots, &options, &left)?;
         drop(left);
+        let outdated = self.outdated(roots, &compiled);
         if self.only.iter().any(Option::is_some) {
             select(&mut compiled, roots, &self.only);
         }
@@ -147,7 +162,30 @@ impl Directories {
         let new = lines.iter().filter(|line| !reported.contains(*line));
         let new = new.cloned().collect();
         *reported = lines.into_iter().collect();
-        Ok((compiled, new))
+        Ok((compiled, outdated, new))
+    }
+
+    /// The skills whose files failed now and that are served as they were, with the first error
+    /// of each file.
+    fn outdated(&self, roots: &[Root], compiled: &Compiled) -> Vec<OutdatedSkill> {
+        let mut known = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
+        let skill_of = |failed: &Failed| {
+            let mut skills = compiled.set.skills.iter();
+            skills.find(|it| (it.root, &it.file_path) == (failed.root, &failed.file_path))
+        };
+        let outdated = compiled.failed.iter().filter_map(|failed| {
+            let path = &skill_of(failed)?.path;
+            let file = prefix(roots.get(failed.root as usize)?) + &failed.file_path;
+            let since = known.iter().find(|it| it.path == *path).map(|it| it.since);
+            Some(OutdatedSkill {
+                path: path.clone(),
+                reason: first_error(&compiled.report, &file),
+                since: since.unwrap_or_else(SystemTime::now),
+            })
+        });
+        let outdated: Vec<_> = outdated.collect();
+        known.clone_from(&outdated);
+        outdated
     }
 }
 
@@ -173,7 +211,7 @@ impl Source for Directories {
             beneath => beneath,
         };
         let roots: Vec<Root> = present.iter().map(|&at| self.roots[at].clone()).collect();
-        let (compiled, notices) = self.compile(&roots, previous)?;
+        let (compiled, outdated, notices) = self.compile(&roots, previous)?;
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
@@ -185,6 +223,7 @@ impl Source for Directories {
             bases: self.bases(&present),
             bundle: self.keep(&set, state, present, compiled.states)?,
             notices,
+            outdated,
             state: Some(state),
         })
     }
@@ -195,6 +234,7 @@ impl Source for Directories {
             bases: self.bases(&note.present),
             bundle,
             notices: Vec::new(),
+            outdated: self.remembered(&note.outdated),
             state: Some(note.fingerprint),
         })
     }
@@ -249,6 +289,7 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
         reported: Mutex::default(),
         generations: OnceLock::new(),
         states: Mutex::default(),
+        outdated: Mutex::default(),
     }
 }
 
@@ -411,6 +452,19 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
 
 fn bundle(set: &SkillSet) -> Result<Bundle, skillbundle_format::Error> {
     skillbundle_format::lay_out(set)?.to_bundle()
+}
+
+/// What is wrong with a file, with the line.
+fn first_error(report: &Report, file: &str) -> String {
+    let mut diagnostics = report.diagnostics().iter();
+    let error = diagnostics.find(|it| it.file == file && it.severity == Severity::Error);
+    let Some(error) = error else {
+        return format!("{file} does not load");
+    };
+    match report.locate(file, error.span) {
+        Some(at) => format!("{file}:{}: {}", at.line, error.message),
+        None => format!("{file}: {}", error.message),
+    }
 }
 
 /// One line for each error and warning.

@@ -2,14 +2,15 @@
 //! start over unchanged roots compiles nothing.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, UNIX_EPOCH};
 use std::{env, fs};
 
 use serde::{Deserialize, Serialize};
 use skillbundle_compiler::{FileStates, Root};
 use skillbundle_format::{Bundle, Error, Image, Store};
+use skillbundle_server::OutdatedSkill;
 
 use crate::cache;
 
@@ -29,6 +30,41 @@ pub(crate) struct Note {
     pub(crate) fingerprint: u64,
     /// The roots that existed, as indices.
     pub(crate) present: Vec<usize>,
+    /// The skills whose files did not load.
+    pub(crate) outdated: Vec<NotedSkill>,
+}
+
+/// A skill whose file did not load.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NotedSkill {
+    path: String,
+    reason: String,
+    /// Seconds since 1970.
+    since: u64,
+}
+
+impl From<&NotedSkill> for OutdatedSkill {
+    fn from(noted: &NotedSkill) -> Self {
+        Self {
+            path: noted.path.clone(),
+            reason: noted.reason.clone(),
+            since: UNIX_EPOCH + Duration::from_secs(noted.since),
+        }
+    }
+}
+
+impl From<&OutdatedSkill> for NotedSkill {
+    fn from(outdated: &OutdatedSkill) -> Self {
+        Self {
+            path: outdated.path.clone(),
+            reason: outdated.reason.clone(),
+            since: outdated
+                .since
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+                .as_secs(),
+        }
+    }
 }
 
 /// Writes to the cache that are under way.
@@ -73,21 +109,25 @@ impl Generations {
         self.store.put(image)
     }
 
-    /// Makes a stored bundle the latest generation. Runs in the background, since it waits for
-    /// the disk; [`finish_writes`] waits for it.
-    pub(crate) fn refer(
+    /// What is to be noted beside a generation.
+    pub(crate) fn note(
         &self,
-        bundle: &Bundle,
         fingerprint: u64,
         present: Vec<usize>,
-        states: Vec<u8>,
-    ) {
-        let note = Note {
+        outdated: &[OutdatedSkill],
+    ) -> Note {
+        Note {
             input: self.input.clone(),
             fingerprint,
             present,
-        };
-        let note = serde_json::to_vec(&note).expect("a note is plain JSON");
+            outdated: outdated.iter().map(NotedSkill::from).collect(),
+        }
+    }
+
+    /// Makes a stored bundle the latest generation. Runs in the background, since it waits for
+    /// the disk; [`finish_writes`] waits for it.
+    pub(crate) fn refer(&self, bundle: &Bundle, note: &Note, states: Vec<u8>) {
+        let note = serde_json::to_vec(note).expect("a note is plain JSON");
         let (store, address) = (self.store.clone(), bundle.content_address());
         let (key, states_key) = (self.key.clone(), self.states_key());
         let write = thread::spawn(move || {
@@ -122,12 +162,19 @@ fn describe(roots: &[Root], only: &[Option<String>], over: Option<&[u8]>) -> Opt
     let program = env::current_exe().ok()?;
     let metadata = fs::metadata(&program).ok()?;
     let over = over.map(|bytes| Bundle::address_of(bytes).map(|it| skillbundle_format::hex(&it)));
-    let roots: Vec<(PathBuf, &str, &str, Option<&Option<String>>)> = roots
+    let roots: Vec<_> = roots
         .iter()
         .enumerate()
         .map(|(at, root)| {
             let dir = std::path::absolute(&root.dir).unwrap_or_else(|_| root.dir.clone());
-            (dir, root.label.as_str(), root.scope.as_str(), only.get(at))
+            let scope = root.scope.as_str();
+            (
+                dir,
+                root.label.as_str(),
+                scope,
+                root.max_files,
+                only.get(at),
+            )
         })
         .collect();
     Some(format!(

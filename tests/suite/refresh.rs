@@ -93,11 +93,14 @@ fn a_half_written_file_keeps_its_last_good_version() {
     refresh(&mut session);
     let text = session.tool_text("skill", &json!({ "name": "edit" }));
     assert!(text.contains("the good text"), "{text}");
+    assert!(text.contains("This is the last good version"), "{text}");
+    assert!(text.contains("skills/edit/SKILL.md:"), "{text}");
     session.tool_text("skill", &json!({ "name": "other" }));
     project.skill("skills/edit", "edit", "the better text");
     refresh(&mut session);
     let text = session.tool_text("skill", &json!({ "name": "edit" }));
     assert!(text.contains("the better text"), "{text}");
+    assert!(!text.contains("last good version"), "{text}");
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod toolset;
 mod get_asset;
 mod get_skill;
 mod list_skills;
+mod outdated;
 mod refresh_skills;
 mod skill;
 mod skills_list;

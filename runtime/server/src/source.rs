@@ -12,6 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use skillbundle_format::{Bundle, Store};
 
@@ -86,8 +87,21 @@ pub struct Loaded {
     pub bases: Vec<Option<PathBuf>>,
     /// What the authors of the skills should know, for stderr.
     pub notices: Vec<String>,
+    /// Skills whose files do not load any more, and whose last good version is served.
+    pub outdated: Vec<OutdatedSkill>,
     /// The fingerprint of exactly what was read. `None` takes the one that was asked for before.
     pub state: Option<u64>,
+}
+
+/// A skill that is served in its last good version, since its file does not load any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutdatedSkill {
+    /// The path of the skill.
+    pub path: String,
+    /// What is wrong with its file, with the file and the line.
+    pub reason: String,
+    /// When that was first seen.
+    pub since: SystemTime,
 }
 
 /// The kinds of places that a client is told about.
@@ -192,6 +206,7 @@ impl From<Bundle> for Loaded {
             bundle,
             bases: Vec::new(),
             notices: Vec::new(),
+            outdated: Vec::new(),
             state: None,
         }
     }

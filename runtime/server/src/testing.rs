@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, SystemTime};
 use std::{io, thread};
 
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use skillbundle_testkit::{LEGACY, LineReader, PATIENCE, Peer};
 use crate::error::Error;
 use crate::mcp::Server;
 use crate::platform::{Input, Output};
-use crate::source::{Kind, Loaded, Refresher, Source};
+use crate::source::{Kind, Loaded, OutdatedSkill, Refresher, Source};
 use crate::{Options, stdio};
 
 /// The member that every request of 2026-07-28 carries, for parameters that are written as text.
@@ -227,6 +228,7 @@ struct Script {
     state: AtomicU64,
     slow: bool,
     broken: Mutex<Option<String>>,
+    outdated: Mutex<Vec<OutdatedSkill>>,
     looks: AtomicUsize,
     loads: AtomicUsize,
     gate: Mutex<bool>,
@@ -259,6 +261,17 @@ impl Fake {
     /// Lets loads fail for this reason, or work again.
     pub(crate) fn break_down(&self, reason: Option<&str>) {
         *self.0.broken.lock().unwrap() = reason.map(str::to_owned);
+        self.0.state.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Says of a skill that its file does not load any more.
+    pub(crate) fn outdate(&self, path: &str, reason: &str) {
+        let since = SystemTime::now() - Duration::from_secs(150);
+        self.0.outdated.lock().unwrap().push(OutdatedSkill {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+            since,
+        });
         self.0.state.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -304,6 +317,7 @@ impl Source for Fake {
                     bundle,
                     bases: vec![Some("/srv/skills".into())],
                     notices: Vec::new(),
+                    outdated: self.0.outdated.lock().unwrap().clone(),
                     state: None,
                 })
             }

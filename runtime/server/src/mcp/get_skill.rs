@@ -6,6 +6,7 @@ use skillbundle_format::{
     Candidate, Decision, Error, Explanation, File, Role, Route, Skill, rounded,
 };
 
+use super::outdated;
 use super::tool_result::{ToolError, ToolResult};
 use super::tools::ToolCall;
 
@@ -18,7 +19,8 @@ pub(crate) const INPUT: &str = r#"{
   "additionalProperties": false
 }"#;
 
-pub(crate) const OUTPUT: &str = r#"{
+pub(crate) const OUTPUT: &str = concat!(
+    r#"{
   "type": "object",
   "description": "One skill, or ambiguous with candidates, or no_match",
   "properties": {
@@ -26,6 +28,9 @@ pub(crate) const OUTPUT: &str = r#"{
     "score": { "type": "number" },
     "matched_keywords": { "type": "array", "items": { "type": "string" } },
     "content": { "type": "string" },
+    "#,
+    outdated::schema!(),
+    r#",
     "assets": { "type": "array", "items": { "type": "object", "description": "A file with description and type" } },
     "scripts": { "type": "array", "items": { "type": "object", "description": "A file with description, execution and args" } },
     "inherited_assets": { "type": "array", "items": { "type": "object", "description": "An asset, and the skill that it comes from" } },
@@ -51,14 +56,21 @@ pub(crate) const OUTPUT: &str = r#"{
     "routing": { "type": "object", "description": "The request's terms, and the confidence and margin behind the decision" },
     "message": { "type": "string" }
   }
-}"#;
+}"#
+);
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let context = call.arguments.only(&["context"])?.text("context")?;
     let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;
     let mut answer = match (route.decision, route.candidates.as_slice()) {
-        (Decision::Match, [best, ..]) => resolved(&route, best)?,
+        (Decision::Match, [best, ..]) => {
+            let mut answer = resolved(&route, best)?;
+            if let Some(outdated) = call.skills.why_outdated(best.skill.path) {
+                answer["outdated"] = outdated::sentence(outdated).into();
+            }
+            answer
+        }
         (Decision::Ambiguous(count), candidates) => json!({
             "ambiguous": true,
             "candidates": candidates

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::arguments::Arguments;
 use super::tool_result::{ToolError, ToolResult};
-use super::{BoxFuture, Caller, Server};
+use super::{BoxFuture, Caller, Server, outdated};
 use crate::source::{Kind, Refreshed, Refresher};
 
 pub(crate) const INPUT: &str =
@@ -17,7 +17,8 @@ pub(crate) const OUTPUT: &str = r#"{
     "success": { "type": "boolean" },
     "mode": { "type": "string", "description": "Where the skills come from: local, archive or embedded" },
     "skills_reindexed": { "type": "integer" },
-    "message": { "type": "string" }
+    "message": { "type": "string" },
+    "outdated": { "type": "array", "description": "Skills served in their last good version, and what is wrong with their files", "items": { "type": "object" } }
   }
 }"#;
 
@@ -36,16 +37,24 @@ pub(crate) fn run<'a>(
             () = caller.cancelled.cancelled() => Refreshed::Failed("cancelled".to_owned()),
         };
         Ok(match refreshed {
-            Refreshed::Done(skills) => ToolResult::json(&json!({
-                "success": true,
-                "mode": kind.as_str(),
-                "skills_reindexed": skills,
-                "message": message(kind, source),
-            })),
+            Refreshed::Done(skills) => ToolResult::json(&done(kind, source, skills)),
             Refreshed::Busy => ToolResult::json(&failed(kind, "Another refresh is under way.")),
             Refreshed::Failed(reason) => ToolResult::json(&failed(kind, &reason)).failing(),
         })
     })
+}
+
+fn done(kind: Kind, source: &Refresher, skills: usize) -> Value {
+    let mut answer = json!({
+        "success": true,
+        "mode": kind.as_str(),
+        "skills_reindexed": skills,
+        "message": message(kind, source),
+    });
+    if let Some(current) = source.loaded().filter(|it| !it.outdated().is_empty()) {
+        answer["outdated"] = outdated::list(current.outdated());
+    }
+    answer
 }
 
 fn message(kind: Kind, source: &Refresher) -> String {

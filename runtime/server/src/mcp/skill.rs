@@ -7,9 +7,9 @@ use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
 use skillbundle_search::text::fold;
 use skillbundle_search::typos;
 
-use super::skill_listing;
 use super::tool_result::{ToolError, ToolResult, digest, shortened};
 use super::tools::ToolCall;
+use super::{outdated, skill_listing};
 use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{
@@ -21,7 +21,8 @@ pub(crate) const INPUT: &str = r#"{
   "additionalProperties": false
 }"#;
 
-pub(crate) const OUTPUT: &str = r#"{
+pub(crate) const OUTPUT: &str = concat!(
+    r#"{
   "type": "object",
   "properties": {
     "name": { "type": "string" },
@@ -31,6 +32,9 @@ pub(crate) const OUTPUT: &str = r#"{
     "base_directory": { "type": "string", "description": "Directory that file names in the text are relative to" },
     "digest": { "type": "string", "description": "SHA-256 of the skill's own Markdown file" },
     "content": { "type": "string", "description": "The skill's text" },
+    "#,
+    outdated::schema!(),
+    r#",
     "files": {
       "type": "array",
       "description": "Files of the skill",
@@ -48,7 +52,8 @@ pub(crate) const OUTPUT: &str = r#"{
     },
     "did_you_mean": { "type": "array", "items": { "type": "string" } }
   }
-}"#;
+}"#
+);
 
 /// Names that are suggested for an unknown one.
 const SUGGESTIONS: usize = 3;
@@ -74,9 +79,12 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error
     };
     let files = files(skill)?;
     let base = base_directory(skill, generation, !files.is_empty());
+    let outdated = generation.why_outdated(skill.path).map(outdated::sentence);
+    let note = outdated.as_ref().map(|note| format!("Note: {note}\n"));
     let text = format!(
-        "Loading: {}\nBase directory: {base}\n\n{content}",
-        skill.name
+        "Loading: {}\nBase directory: {base}\n{}\n{content}",
+        skill.name,
+        note.unwrap_or_default()
     );
     let mut structured = json!({
         "name": skill.name,
@@ -88,6 +96,9 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error
         "content": null,
         "files": files,
     });
+    if let Some(outdated) = outdated {
+        structured["outdated"] = outdated.into();
+    }
     // Some hosts show the model this and not the text. Moved here, since the macro would copy it.
     structured["content"] = content.into();
     Ok(ToolResult::text(text, structured))

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use skillbundle_format::Skill;
 
+use super::outdated;
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
 
@@ -19,7 +20,8 @@ pub(crate) const INPUT: &str = r#"{
   "additionalProperties": false
 }"#;
 
-pub(crate) const OUTPUT: &str = r#"{
+pub(crate) const OUTPUT: &str = concat!(
+    r#"{
   "type": "object",
   "properties": {
     "skills": {
@@ -31,12 +33,16 @@ pub(crate) const OUTPUT: &str = r#"{
           "meta": { "type": "object", "properties": { "name": { "type": "string" }, "description": { "type": "string" } } },
           "skillPath": { "type": "string" },
           "skillFile": { "type": "string" },
-          "body": { "type": "string" }
+          "body": { "type": "string" },
+          "#,
+    outdated::schema!(),
+    r#"
         }
       }
     }
   }
-}"#;
+}"#
+);
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let arguments = call.arguments.only(&["query", "includeBody"])?;
@@ -50,6 +56,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         if mentions(&skill, &wanted) {
             skills.push(ListedSkill {
                 body: with_body.then(|| skill.body()).transpose()?,
+                outdated: call.skills.why_outdated(skill.path).map(outdated::sentence),
                 ..ListedSkill::of(&skill)
             });
             if lines.len() < most {
@@ -84,6 +91,8 @@ pub(crate) struct ListedSkill<'a> {
     skill_file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outdated: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -105,6 +114,7 @@ impl<'a> ListedSkill<'a> {
             skill_path: directory.map_or(".", |(directory, _)| directory),
             skill_file: skill.file_path,
             body: None,
+            outdated: None,
         }
     }
 }

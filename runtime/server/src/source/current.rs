@@ -9,7 +9,7 @@ use arc_swap::ArcSwapOption;
 use skillbundle_format::{Bundle, Catalog};
 use tokio::sync::watch;
 
-use super::Loaded;
+use super::{Loaded, OutdatedSkill};
 use crate::error::Error;
 
 /// The published generation, if there is one.
@@ -24,6 +24,8 @@ pub(crate) struct Generation {
     bundle: Bundle,
     /// The directory of each root, if a client can look into it.
     bases: Vec<Option<PathBuf>>,
+    /// Sorted by path.
+    outdated: Vec<OutdatedSkill>,
     /// The fingerprint of what was read, if the source has told it.
     state: Option<u64>,
 }
@@ -56,14 +58,16 @@ impl Current {
 impl Generation {
     /// Takes what a source has loaded. A bundle whose index cannot be read is an error, so it
     /// never replaces one that can be.
-    pub(crate) fn new(loaded: Loaded) -> Result<Self, Error> {
+    pub(crate) fn new(mut loaded: Loaded) -> Result<Self, Error> {
         for notice in &loaded.notices {
             tracing::warn!("{notice}");
         }
         loaded.bundle.catalog()?;
+        loaded.outdated.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Self {
             bundle: loaded.bundle,
             bases: loaded.bases,
+            outdated: loaded.outdated,
             state: loaded.state,
         })
     }
@@ -71,6 +75,19 @@ impl Generation {
     /// The fingerprint of what was read, if the source has told it.
     pub(super) fn state(&self) -> Option<u64> {
         self.state
+    }
+
+    /// Every skill that is served in its last good version.
+    pub(crate) fn outdated(&self) -> &[OutdatedSkill] {
+        &self.outdated
+    }
+
+    /// Why the skill with this path is served in its last good version, if it is.
+    pub(crate) fn why_outdated(&self, path: &str) -> Option<&OutdatedSkill> {
+        let at = self
+            .outdated
+            .binary_search_by(|it| it.path.as_str().cmp(path));
+        self.outdated.get(at.ok()?)
     }
 
     /// The bundle itself, to build the next one on.

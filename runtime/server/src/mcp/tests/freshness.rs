@@ -249,3 +249,26 @@ fn only_skills_that_can_change_declare_notifications() {
     let local = unopened(Fake::slow(spec_folders()), Options::default());
     assert_eq!(promised(local), json!({ "listChanged": true }));
 }
+
+#[test]
+fn every_answer_about_an_outdated_skill_says_so() {
+    let source = Fake::new(spec_folders());
+    source.outdate("git", "skills/git/SKILL.md:2: expected a name");
+    let mut client = connected(source);
+    let expected = "This is the last good version, because the file has not loaded for 2 minutes: \
+                    skills/git/SKILL.md:2: expected a name";
+    let loaded = client.tool("skill", &json!({ "name": "git" }));
+    assert!(text(&loaded).contains(&format!("\nNote: {expected}\n")));
+    assert_eq!(loaded["structuredContent"]["outdated"], expected);
+    let listed = client.tool("skills_list", &json!({ "query": "git" }));
+    let listed = &listed["structuredContent"]["skills"][0];
+    assert_eq!(listed["outdated"], expected);
+    let refreshed = data(&client.tool("refresh_skills", &json!({})));
+    assert_eq!(
+        refreshed["outdated"],
+        json!([{ "path": "git", "outdated": expected }])
+    );
+    let other = client.tool("skill", &json!({ "name": "postgres" }));
+    assert!(!text(&other).contains("last good"));
+    assert!(other["structuredContent"].get("outdated").is_none());
+}
