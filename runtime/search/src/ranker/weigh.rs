@@ -70,7 +70,9 @@ pub(super) struct Posting {
 pub(super) fn weigh(documents: &[Document<'_>]) -> Weighed {
     let chunks = map_chunks(documents, LEAST, |documents| {
         let mut counter = Counter::default();
-        documents.iter().for_each(|it| counter.read(it));
+        for document in documents {
+            counter.read(document);
+        }
         counter.finish()
     });
     Counted::join(chunks).weigh()
