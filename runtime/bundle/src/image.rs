@@ -110,7 +110,10 @@ impl<'a> Image<'a> {
 /// Length and xxh3-128 of a section.
 fn sum(parts: &[Cow<'_, [u8]>]) -> (u64, u128) {
     let mut hash = Xxh3::new();
-    parts.iter().for_each(|part| hash.update(part));
-    let len = parts.iter().map(|part| part.len() as u64).sum();
+    let mut len = 0;
+    for part in parts {
+        hash.update(part);
+        len += part.len() as u64;
+    }
     (len, hash.digest128())
 }

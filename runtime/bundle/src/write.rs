@@ -42,7 +42,7 @@ pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
 /// Lays `set` out as a bundle, without a copy of its texts and files.
 ///
 /// # Errors
-/// See [`write`].
+/// See [`write()`].
 pub fn lay_out(set: &SkillSet) -> Result<Image<'_>, Error> {
     let mut writer = Writer::default();
     let index = writer.index(set)?;

@@ -57,7 +57,7 @@ pub(super) struct Term {
 }
 
 /// A term in a document.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Posting {
     pub(super) document: u32,
     /// Its weight as a share of the greatest one, from 1 to 255.
@@ -68,12 +68,15 @@ pub(super) struct Posting {
 
 /// Counts the terms of the documents and computes their weights.
 pub(super) fn weigh(documents: &[Document<'_>]) -> Weighed {
-    let chunks = map_chunks(documents, LEAST, |documents| {
-        let mut counter = Counter::default();
-        documents.iter().for_each(|it| counter.read(it));
-        counter.finish()
-    });
-    Counted::join(chunks).weigh()
+    Counted::join(map_chunks(documents, LEAST, count)).weigh()
+}
+
+fn count(documents: &[Document<'_>]) -> Counted {
+    let mut counter = Counter::default();
+    for document in documents {
+        counter.read(document);
+    }
+    counter.finish()
 }
 
 /// Occurrences of a term in each field.
@@ -437,4 +440,32 @@ fn sort_by_hash(terms: &mut Vec<Term>) -> Vec<u32> {
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2⁵³")]
 fn to_f64(count: u64) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_does_not_depend_on_the_chunks() {
+        let documents: Vec<Document<'_>> = (0..50_usize)
+            .map(|at| Document {
+                name: format!("deploy-{}", at % 7).into(),
+                keywords: vec![format!("word{}", at * 3 % 11)].into(),
+                description: format!("Fills form{} and word{at}. Not for files", at % 5).into(),
+                body: format!("common word{} only{at} text{}", at % 13, at * 5 % 17).into(),
+                ..Document::default()
+            })
+            .collect();
+        let weighed = |size: usize| {
+            let weighed = Counted::join(documents.chunks(size).map(count).collect()).weigh();
+            let term = |it: Term| (it.text, it.information.to_bits(), it.postings, it.names);
+            let terms: Vec<_> = weighed.terms.into_iter().map(term).collect();
+            (terms, weighed.pairs, weighed.cooccurrence)
+        };
+        let whole = weighed(documents.len());
+        for size in [1, 7, 49] {
+            assert_eq!(weighed(size), whole, "chunks of {size}");
+        }
+    }
 }

@@ -30,9 +30,9 @@ fn section(bytes: &[u8], section: Section) -> Vec<u8> {
 }
 
 /// The same bundle with another index and recomputed checksums.
-fn resealed(bytes: &[u8], index: Vec<u8>) -> Vec<u8> {
+fn resealed(bytes: &[u8], index: &[u8]) -> Vec<u8> {
     let mut aligned = rkyv::util::AlignedVec::new();
-    aligned.extend_from_slice(&index);
+    aligned.extend_from_slice(index);
     let [body, files] = [Section::Body, Section::Files].map(|it| vec![section(bytes, it).into()]);
     Image::new([0; 32], aligned, body, files).to_vec()
 }
@@ -92,7 +92,7 @@ fn ask(bundle: &Bundle) {
 #[test]
 fn the_sound_bundle_is_answered_whole() {
     let bytes = sound();
-    let resealed = resealed(&bytes, section(&bytes, Section::Index));
+    let resealed = resealed(&bytes, &section(&bytes, Section::Index));
     let bundle = Bundle::from_bytes(&resealed).expect("intact");
     let published = bundle.catalog().and_then(|it| it.published());
     super::check(&published.expect("intact"));
@@ -111,7 +111,7 @@ proptest! {
     fn made_up_tables_never_panic_or_hang(
         index in damaged(section(&sound(), Section::Index)),
     ) {
-        let bytes = resealed(&sound(), index);
+        let bytes = resealed(&sound(), &index);
         if let Ok(bundle) = Bundle::from_bytes(&bytes) {
             ask(&bundle);
         }
@@ -121,7 +121,7 @@ proptest! {
 #[test]
 fn an_index_of_another_bundle_does_not_pass() {
     let other = write(&set(vec![skill("z", "x\n")])).expect("consistent");
-    let bytes = resealed(&sound(), section(&other, Section::Index));
+    let bytes = resealed(&sound(), &section(&other, Section::Index));
     let bundle = Bundle::from_bytes(&bytes).expect("the head holds");
     assert!(bundle.verify().is_err());
     ask(&bundle);

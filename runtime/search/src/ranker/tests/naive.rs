@@ -175,7 +175,7 @@ impl<'a> Naive<'a> {
             let texts = texts
                 .into_iter()
                 .chain(it.keywords.iter().map(String::as_str));
-            texts.flat_map(|text| terms(text)).collect::<Vec<_>>()
+            texts.flat_map(terms).collect::<Vec<_>>()
         };
         let mut texts = self
             .documents
@@ -195,7 +195,7 @@ impl<'a> Naive<'a> {
         texts
             .into_iter()
             .chain(document.keywords.iter().map(String::as_str))
-            .flat_map(|text| runs(text))
+            .flat_map(runs)
             .any(|run| run.windows(2).any(|it| it == pair))
     }
 
