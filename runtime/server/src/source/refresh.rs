@@ -198,14 +198,14 @@ impl Refresher {
         }
         let mut look = std::pin::pin!(self.look_since(Instant::now()));
         if let Some(current) = self.loaded() {
-            let overdue = self.0.sweeps_for_long();
-            if !overdue && let Ok(outcome) = timeout(SWEEP, &mut look).await {
+            // Without a watch it is not known yet whether anything has changed.
+            let overdue = || self.0.verdict().is_none() && self.0.sweeps_for_long();
+            if !overdue() && let Ok(outcome) = timeout(SWEEP, &mut look).await {
                 return outcome;
             }
-            if self.0.sweeps_for_long() {
+            if overdue() {
                 return Ok(current);
             }
-            // The source has moved, and the call should see how.
             return match timeout(LOAD, look).await {
                 Ok(outcome) => outcome,
                 Err(_) => Ok(self.loaded().unwrap_or(current)),
