@@ -72,6 +72,23 @@ pub(crate) struct List<'a> {
     pub(crate) skills: Vec<Skill<'a>>,
 }
 
+/// The body of `roots`.
+#[derive(Serialize)]
+pub(crate) struct Roots<'a> {
+    pub(crate) roots: Vec<Place<'a>>,
+}
+
+/// A root, and what was found there.
+#[derive(Serialize)]
+pub(crate) struct Place<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) scope: &'static str,
+    pub(crate) directory: Option<String>,
+    pub(crate) state: &'static str,
+    pub(crate) skill_count: usize,
+    pub(crate) read_by: &'static str,
+}
+
 /// A skill in a list.
 #[derive(Serialize)]
 pub(crate) struct Skill<'a> {

@@ -12,7 +12,7 @@ use crate::sources::Sources;
 
 const EXAMPLES: &str = "\
 Examples:
-  skillbundle list                              the skills in this binary
+  skillbundle list                              the skills of your folders and of this binary
   skillbundle list skills                       in a directory
   skillbundle list team.skb --json              in a bundle, for a script
   skillbundle list skills/pdf/SKILL.md          one skill

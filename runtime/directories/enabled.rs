@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
@@ -20,6 +21,7 @@ use super::git_lock;
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
+use crate::roots::{self, State};
 use crate::sources::{self, SkillRoot};
 
 /// Findings that a log shows at most; `compile --check` shows all.
@@ -39,6 +41,8 @@ pub(crate) struct Directories {
     generations: OnceLock<Option<Generations>>,
     /// The states of the files of the last load.
     states: Mutex<Option<FileStates>>,
+    /// Whether the roots were logged.
+    is_logged: AtomicBool,
 }
 
 impl Directories {
@@ -54,29 +58,38 @@ impl Directories {
             reported: Mutex::default(),
             generations: OnceLock::new(),
             states: Mutex::default(),
+            is_logged: AtomicBool::default(),
         })
     }
 
-    /// The roots to read now, as indices.
-    fn present(&self) -> Result<Vec<usize>, Error> {
-        let all = 0..self.roots.len();
-        if self.beneath.is_some() {
-            return Ok(all.filter(|&at| self.roots[at].dir.is_dir()).collect());
+    /// What becomes of each root now.
+    fn states_of_roots(&self) -> Result<Vec<State>, Error> {
+        if self.beneath.is_none() {
+            // A root that went away must not empty the library.
+            let mut roots = self.roots.iter();
+            let checked = roots.try_for_each(|root| check_directory(&root.dir));
+            checked.map_err(|error| Error::Source(error.to_string()))?;
         }
-        // A root that went away must not empty the library.
-        let checked = self
-            .roots
-            .iter()
-            .try_for_each(|root| check_directory(&root.dir));
-        checked.map_err(|error| Error::Source(error.to_string()))?;
-        Ok(all.collect())
+        Ok(states(&self.roots, &self.only))
     }
 
-    /// The roots that are not read now.
-    fn absent(&self, present: &[usize]) -> Vec<Root> {
-        let roots = self.roots.iter().enumerate();
-        let absent = roots.filter(|(at, _)| !present.contains(at));
-        absent.map(|(_, root)| root.clone()).collect()
+    /// The roots whose state is accepted.
+    fn roots_with(&self, states: &[State], accept: impl Fn(State) -> bool) -> Vec<Root> {
+        let roots = self.roots.iter().zip(states);
+        let accepted = roots.filter(|(_, state)| accept(**state));
+        accepted.map(|(root, _)| root.clone()).collect()
+    }
+
+    /// Logs once which roots were looked at, and what each gave.
+    fn log_roots(&self, states: &[State], bundle: &Bundle) {
+        if !tracing::enabled!(tracing::Level::INFO) || self.is_logged.swap(true, Relaxed) {
+            return;
+        }
+        let labels = self.roots.iter().map(|root| root.label.as_str());
+        match roots::summary(labels, states, bundle) {
+            Ok(summary) => tracing::info!("roots: {summary}"),
+            Err(error) => tracing::warn!("roots: {error}"),
+        }
     }
 
     /// The absolute directories of these roots, which clients can look into.
@@ -153,7 +166,9 @@ impl Directories {
 
 impl Source for Directories {
     fn fingerprint(&self) -> io::Result<u64> {
-        Ok(combined(&skillbundle_compiler::fingerprints(&self.roots)?))
+        let states = states(&self.roots, &self.only);
+        let distinct = self.roots_with(&states, |it| !matches!(it, State::SameAs(_)));
+        Ok(combined(&skillbundle_compiler::fingerprints(&distinct)?))
     }
 
     /// If none of the roots exists, only the baked-in skills are served. One stat a root shows
@@ -166,24 +181,32 @@ impl Source for Directories {
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
-        let present = self.present()?;
+        let states = self.states_of_roots()?;
+        let present = read(&states);
         let beneath = match beneath {
             // Nothing to compile: the baked-in bytes are served as they are.
-            Some(bundle) if present.is_empty() => return Ok(bundle.into()),
+            Some(bundle) if present.is_empty() => {
+                self.log_roots(&states, &bundle);
+                return Ok(bundle.into());
+            }
             beneath => beneath,
         };
-        let roots: Vec<Root> = present.iter().map(|&at| self.roots[at].clone()).collect();
+        let roots = self.roots_with(&states, |it| it == State::Read);
         let (compiled, notices) = self.compile(&roots, previous)?;
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
         }
-        let mut fingerprints = skillbundle_compiler::fingerprints(&self.absent(&present))?;
+        let absent = self.roots_with(&states, |it| it == State::Missing);
+        let mut fingerprints = skillbundle_compiler::fingerprints(&absent)?;
         fingerprints.extend(compiled.fingerprints);
         let state = combined(&fingerprints);
+        let bases = self.bases(&present);
+        let bundle = self.keep(&set, state, present, compiled.states)?;
+        self.log_roots(&states, &bundle);
         Ok(Loaded {
-            bases: self.bases(&present),
-            bundle: self.keep(&set, state, present, compiled.states)?,
+            bases,
+            bundle,
             notices,
             state: Some(state),
         })
@@ -191,6 +214,7 @@ impl Source for Directories {
 
     fn stored(&self) -> Option<Loaded> {
         let (bundle, note) = self.generations()?.latest()?;
+        self.log_roots(&states(&self.roots, &self.only), &bundle);
         Some(Loaded {
             bases: self.bases(&note.present),
             bundle,
@@ -249,14 +273,30 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
         reported: Mutex::default(),
         generations: OnceLock::new(),
         states: Mutex::default(),
+        is_logged: AtomicBool::default(),
     }
 }
 
-/// Compiles directories that must exist.
+/// What becomes of roots, each with the only file to take from it.
+fn states(roots: &[Root], only: &[Option<String>]) -> Vec<State> {
+    let only = only.iter().map(Option::as_deref);
+    let dirs = roots.iter().map(|root| root.dir.as_path());
+    roots::states(dirs.zip(only.chain(std::iter::repeat(None))))
+}
+
+/// The indices of the roots that are read.
+fn read(states: &[State]) -> Vec<usize> {
+    let states = states.iter().enumerate();
+    let read = states.filter(|(_, state)| **state == State::Read);
+    read.map(|(at, _)| at).collect()
+}
+
+/// Compiles directories that must exist, each once.
 pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
     roots
         .iter()
         .try_for_each(|root| check_directory(&root.dir))?;
+    let roots = &distinct(roots);
     let _progress = Progress::start("compiling", &sources::names(roots));
     let only: Vec<_> = roots.iter().map(|root| root.only.clone()).collect();
     let compiler_roots = compiler_roots(roots);
@@ -278,14 +318,36 @@ pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
     Ok(compiled)
 }
 
+/// The roots that are read.
+fn distinct(roots: &[SkillRoot]) -> Vec<SkillRoot> {
+    let read = read(&SkillRoot::states(roots));
+    read.into_iter().map(|at| roots[at].clone()).collect()
+}
+
 /// Compiles directories for a query, and notes on stderr if there are errors,
 /// since the skill that is wanted may be missing because of one.
 pub(crate) fn compile_once(roots: &[SkillRoot]) -> Result<Bundle> {
     Ok(bundle(&compile_noting(roots)?.set)?)
 }
 
-/// Replays every request that lies in the directories.
-pub(crate) fn evaluate(roots: &[SkillRoot]) -> Result<Evaluation> {
+/// As [`compile_once`] for the roots that exist, over the skills baked into this binary.
+pub(crate) fn compile_over_embedded(roots: &[SkillRoot]) -> Result<Bundle> {
+    let present = distinct(roots);
+    if present.is_empty() {
+        return sources::embedded();
+    }
+    over(compile_noting(&present)?.set)
+}
+
+/// A set over the skills baked into this binary.
+fn over(mut set: SkillSet) -> Result<Bundle> {
+    set.extend_from(&sources::embedded()?)?;
+    Ok(bundle(&set)?)
+}
+
+/// Replays every request that lies in the directories; over the skills baked into this binary if
+/// `is_default` is true.
+pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluation> {
     if let Some(root) = roots.iter().find(|root| root.only.is_some()) {
         return Err(with_help(
             &format!(
@@ -299,10 +361,13 @@ pub(crate) fn evaluate(roots: &[SkillRoot]) -> Result<Evaluation> {
         ));
     }
     let compiled = compile_noting(roots)?;
-    let bundle = bundle(&compiled.set)?;
+    let bundle = match is_default {
+        true => over(compiled.set.clone())?,
+        false => bundle(&compiled.set)?,
+    };
     let _progress = Progress::start("replaying requests in", &sources::names(roots));
     Ok(skillbundle_compiler::evaluate(
-        &compiler_roots(roots),
+        &compiler_roots(&distinct(roots)),
         &compiled,
         &bundle,
     )?)

@@ -10,13 +10,20 @@ use super::Args;
 use crate::Exit;
 use crate::cli::display::counted;
 use crate::cli::json::{self, Envelope};
-use crate::cli::output::{Output, Style, info};
+use crate::cli::output::{Output, Style, info, with_help};
 use crate::directories;
 
 /// Compiles, prints the findings, and writes the bundle if `-o` was given.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let Compiled { set, report, .. } =
-        directories::compile(&args.sources.roots("compile --check")?)?;
+    let (roots, is_default) = args.sources.roots("compile --check")?;
+    if is_default && args.output.is_some() {
+        // A bundle of whatever lies in the home directory is hardly what was meant.
+        return Err(with_help(
+            "no skills were named",
+            "name a directory of skills, such as `skillbundle compile skills -o team.skb`",
+        ));
+    }
+    let Compiled { set, report, .. } = directories::compile(&roots)?;
     let bytes = skillbundle_format::write(&set)?;
     let bundle = Bundle::from_bytes(&bytes)?;
     if let Some(output) = &args.output {
