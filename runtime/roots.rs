@@ -1,12 +1,13 @@
 //! The standard roots: where agent hosts keep skills, below a project and below the home
 //! directory. `docs/roots.md` is their documentation.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Write;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-use skillbundle_format::{Bundle, Error, Scope};
+use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill};
 
 use crate::sources::SkillRoot;
 
@@ -225,6 +226,37 @@ pub(crate) fn summary<'a>(
     }
     let _ = write!(summary, "this binary: {below}");
     Ok(summary)
+}
+
+/// Names in a warning.
+const MOST_NAMED: usize = 5;
+
+/// A warning about the user's skills that a project hides, as [`Catalog::hidden`] has them.
+pub(crate) fn hidden_skills(
+    catalog: &Catalog<'_>,
+    hidden: &BTreeMap<u32, Vec<Skill<'_>>>,
+) -> Option<String> {
+    let mut names = Vec::new();
+    for (winner, losers) in hidden.iter().take(MOST_NAMED) {
+        let winner = catalog.skill(*winner).ok()?;
+        let losers: Vec<_> = losers.iter().map(|loser| loser.root_label).collect();
+        let losers = losers.join(", ");
+        names.push(format!(
+            "`{}` of {} hides that of {losers}",
+            winner.path, winner.root_label
+        ));
+    }
+    let more = match hidden.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let all = "`skillbundle list --all` shows both, --no-project-roots leaves the project's out";
+    (!names.is_empty()).then(|| {
+        format!(
+            "skills of the project hide yours: {}{more}; {all}",
+            names.join(", ")
+        )
+    })
 }
 
 #[cfg(test)]

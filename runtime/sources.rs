@@ -85,6 +85,8 @@ pub(crate) struct Opened {
     pub(crate) bundle: Bundle,
     /// Where it came from, for messages.
     pub(crate) origin: String,
+    /// The directories of its roots, in their order, as far as there are any.
+    dirs: Vec<PathBuf>,
     /// The arguments that led to it, for hints.
     arguments: String,
 }
@@ -96,6 +98,16 @@ impl SkillRoot {
             .iter()
             .map(|root| (root.dir.as_path(), root.only.as_deref()));
         roots::states(places)
+    }
+
+    /// The directories of those that are read.
+    fn dirs(roots: &[Self]) -> Vec<PathBuf> {
+        let states = Self::states(roots);
+        let read = roots
+            .iter()
+            .zip(states)
+            .filter(|(_, state)| *state == State::Read);
+        read.map(|(root, _)| root.dir.clone()).collect()
     }
 }
 
@@ -197,23 +209,25 @@ impl Sources {
 
     /// Opens or compiles what was named, or else what is baked in.
     pub(crate) fn open(&self) -> Result<Opened> {
-        let (bundle, origin) = match self.select()? {
-            Selection::Bundle(file) => (open_file(&file)?, file.display().to_string()),
+        let (bundle, origin, dirs) = match self.select()? {
+            Selection::Bundle(file) => (open_file(&file)?, file.display().to_string(), Vec::new()),
             Selection::Default(roots) => {
                 let present = roots.iter().filter(|root| root.dir.is_dir()).cloned();
                 let present: Vec<_> = present.collect();
                 let origin = [names(&present), "this binary".to_owned()];
                 let origin: Vec<_> = origin.into_iter().filter(|it| !it.is_empty()).collect();
-                (
-                    directories::compile_over_embedded(&present)?,
-                    origin.join(", "),
-                )
+                let bundle = directories::compile_over_embedded(&present)?;
+                (bundle, origin.join(", "), SkillRoot::dirs(&present))
             }
-            Selection::Roots(roots) => (directories::compile_once(&roots)?, names(&roots)),
+            Selection::Roots(roots) => {
+                let bundle = directories::compile_once(&roots)?;
+                (bundle, names(&roots), SkillRoot::dirs(&roots))
+            }
         };
         Ok(Opened {
             bundle,
             origin,
+            dirs,
             arguments: self.arguments(),
         })
     }
@@ -250,6 +264,13 @@ impl Sources {
 }
 
 impl Opened {
+    /// The file of a skill on disk, if it was read from a directory.
+    pub(crate) fn location(&self, skill: &Skill<'_>) -> Option<PathBuf> {
+        let dir = self.dirs.get(skill.root as usize)?;
+        // Drops the `.` of `./.agent/skills`.
+        Some(dir.join(skill.file_path).components().collect())
+    }
+
     /// The skill with this path, or else with this name.
     pub(crate) fn skill(&self, typed: &str) -> Result<Skill<'_>> {
         let catalog = self.bundle.catalog()?;

@@ -43,6 +43,8 @@ pub(crate) struct Directories {
     states: Mutex<Option<FileStates>>,
     /// Whether the roots were logged.
     is_logged: AtomicBool,
+    /// The last warning about hidden skills.
+    hidden: Mutex<Option<String>>,
 }
 
 impl Directories {
@@ -59,6 +61,7 @@ impl Directories {
             generations: OnceLock::new(),
             states: Mutex::default(),
             is_logged: AtomicBool::default(),
+            hidden: Mutex::default(),
         })
     }
 
@@ -156,11 +159,28 @@ impl Directories {
             select(&mut compiled, roots, &self.only);
         }
         let lines = findings(std::mem::take(&mut compiled.report));
+        Ok((compiled, self.news(lines)))
+    }
+
+    /// Those of the findings that the last load did not have.
+    fn news(&self, lines: Vec<String>) -> Vec<String> {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let new = lines.iter().filter(|line| !reported.contains(*line));
         let new = new.cloned().collect();
         *reported = lines.into_iter().collect();
-        Ok((compiled, new))
+        new
+    }
+
+    /// A warning if a skill of the project hides one of the user, since a repository that was just
+    /// cloned may do so.
+    fn hidden_skills(&self, bundle: &Bundle) -> Option<String> {
+        let catalog = bundle.catalog().ok()?;
+        let hidden = catalog.hidden().ok()?;
+        let warning = roots::hidden_skills(&catalog, &hidden);
+        let mut last = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = *last != warning;
+        last.clone_from(&warning);
+        warning.filter(|_| is_new)
     }
 }
 
@@ -192,7 +212,7 @@ impl Source for Directories {
             beneath => beneath,
         };
         let roots = self.roots_with(&states, |it| it == State::Read);
-        let (compiled, notices) = self.compile(&roots, previous)?;
+        let (compiled, mut notices) = self.compile(&roots, previous)?;
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
@@ -204,6 +224,7 @@ impl Source for Directories {
         let bases = self.bases(&present);
         let bundle = self.keep(&set, state, present, compiled.states)?;
         self.log_roots(&states, &bundle);
+        notices.extend(self.hidden_skills(&bundle));
         Ok(Loaded {
             bases,
             bundle,
@@ -217,8 +238,8 @@ impl Source for Directories {
         self.log_roots(&states(&self.roots, &self.only), &bundle);
         Some(Loaded {
             bases: self.bases(&note.present),
+            notices: self.hidden_skills(&bundle).into_iter().collect(),
             bundle,
-            notices: Vec::new(),
             state: Some(note.fingerprint),
         })
     }
@@ -274,6 +295,7 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
         generations: OnceLock::new(),
         states: Mutex::default(),
         is_logged: AtomicBool::default(),
+        hidden: Mutex::default(),
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 fn summary(set: &SkillSet, report: &Report, bundle: &Bundle, written: Option<&Path>) -> String {
     let content = format!(
         "{}, {}, {}, sha256:{}; {}, {}",
-        counted(set.skills.len() as u64, "skill"),
+        counted(set.offered().len() as u64, "skill"),
         counted(files(set), "file"),
         counted(bundle.byte_len(), "byte"),
         bundle.content_hex(),
@@ -91,7 +91,7 @@ fn body<'a>(
         findings: report.to_json(),
         error_count: report.count(Severity::Error),
         warning_count: report.count(Severity::Warning),
-        skill_count: set.skills.len(),
+        skill_count: set.offered().len(),
         file_count: files(set),
         bytes: bundle.byte_len(),
         address: json::address(bundle),
@@ -100,7 +100,7 @@ fn body<'a>(
 }
 
 fn files(set: &SkillSet) -> u64 {
-    set.skills
+    set.offered()
         .iter()
         .map(|skill| skill.files.len() as u64)
         .sum()

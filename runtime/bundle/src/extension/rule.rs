@@ -55,7 +55,7 @@ pub enum Unpublished {
     Overlaps(usize),
 }
 
-/// The decision about each skill, in the order of the set.
+/// The decision about each offered skill, in the order of the set.
 pub fn publications(set: &SkillSet) -> Vec<Publication> {
     let outcome = |(skill, planned): (&SkillEntry, Result<Planned, Unpublished>)| match planned {
         Ok(planned) => {
@@ -69,7 +69,7 @@ pub fn publications(set: &SkillSet) -> Vec<Publication> {
         }
         Err(reason) => Publication::Unpublished(reason),
     };
-    set.skills.iter().zip(plan(set)).map(outcome).collect()
+    set.offered().iter().zip(plan(set)).map(outcome).collect()
 }
 
 /// A skill to be published.
@@ -130,10 +130,14 @@ impl Planned {
     }
 }
 
-/// Decides about every skill, in the order of the set.
+/// Decides about every offered skill, in the order of the set.
 pub(crate) fn plan(set: &SkillSet) -> Vec<Result<Planned, Unpublished>> {
     let tops = tops(set);
-    let sites: Vec<_> = set.skills.iter().map(|skill| site(skill, &tops)).collect();
+    let sites: Vec<_> = set
+        .offered()
+        .iter()
+        .map(|skill| site(skill, &tops))
+        .collect();
     let mut allocator = UriAllocator::new(set, directories(sites.iter().flatten()));
     for site in sites {
         allocator.place(site);
@@ -152,7 +156,7 @@ struct Site {
 fn tops(set: &SkillSet) -> HashMap<u32, String> {
     let mut tops = HashMap::new();
     let is_top = |it: &&SkillEntry| it.dialect == Dialect::Folder && !it.file_path.contains('/');
-    for skill in set.skills.iter().filter(is_top) {
+    for skill in set.offered().iter().filter(is_top) {
         if let Ok(name) = folder_name(skill) {
             tops.entry(skill.root).or_insert(name);
         }

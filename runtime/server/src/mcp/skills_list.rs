@@ -9,6 +9,7 @@ use skillbundle_format::Skill;
 
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
+use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -50,7 +51,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         if mentions(&skill, &wanted) {
             skills.push(ListedSkill {
                 body: with_body.then(|| skill.body()).transpose()?,
-                ..ListedSkill::of(&skill)
+                ..ListedSkill::of(&skill, call.skills)
             });
             if lines.len() < most {
                 add_line(&mut lines, skill.callable_name()?, &skill.headline(), most);
@@ -74,14 +75,14 @@ struct ListedSkills<'a> {
     skills: Vec<ListedSkill<'a>>,
 }
 
-/// What spec 4 says about a skill: places are relative to the skill's root.
+/// What spec 4 says about a skill: paths that open from the client's working directory.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListedSkill<'a> {
     install_name: &'a str,
     meta: SkillMeta<'a>,
-    skill_path: &'a str,
-    skill_file: &'a str,
+    skill_path: Cow<'a, str>,
+    skill_file: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'a, str>>,
 }
@@ -94,19 +95,28 @@ struct SkillMeta<'a> {
 
 impl<'a> ListedSkill<'a> {
     /// The skill without its body.
-    pub(crate) fn of(skill: &Skill<'a>) -> Self {
-        let directory = skill.file_path.rsplit_once('/');
+    pub(crate) fn of(skill: &Skill<'a>, generation: &Generation) -> Self {
+        let skill_file = generation.path_of(skill.root, skill.file_path);
+        let skill_path = match &skill_file {
+            Cow::Borrowed(file) => Cow::Borrowed(directory(file)),
+            Cow::Owned(file) => Cow::Owned(directory(file).to_owned()),
+        };
         Self {
             install_name: skill.install_name(),
             meta: SkillMeta {
                 name: skill.name,
                 description: skill.description,
             },
-            skill_path: directory.map_or(".", |(directory, _)| directory),
-            skill_file: skill.file_path,
+            skill_path,
+            skill_file,
             body: None,
         }
     }
+}
+
+fn directory(file: &str) -> &str {
+    file.rsplit_once('/')
+        .map_or(".", |(directory, _)| directory)
 }
 
 /// `1 skill`, `3 skills match "pdf"`.
