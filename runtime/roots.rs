@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fmt::Write;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -65,9 +64,10 @@ pub(crate) fn standard(with_project: bool) -> Vec<SkillRoot> {
 }
 
 fn below(here: &Path, home: Option<&Path>, with_project: bool) -> Vec<SkillRoot> {
-    let projects = match with_project {
-        true => project_directories(here, home),
-        false => Vec::new(),
+    let projects = if with_project {
+        project_directories(here, home)
+    } else {
+        Vec::new()
     };
     let home = home.filter(|home| !(with_project && *home == here));
     let mut roots = Vec::new();
@@ -204,28 +204,21 @@ pub(crate) fn counts(states: &[State], bundle: &Bundle) -> Result<(Vec<usize>, u
 }
 
 /// `./.agent/skills: 3, ~/.agent/skills: missing, this binary: 12`
-pub(crate) fn summary<'a>(
-    labels: impl Iterator<Item = &'a str> + Clone,
-    states: &[State],
-    bundle: &Bundle,
-) -> Result<String, Error> {
+pub(crate) fn summary(labels: &[&str], states: &[State], bundle: &Bundle) -> Result<String, Error> {
     let (counts, below) = counts(states, bundle)?;
-    let mut summary = String::new();
-    for ((label, state), count) in labels.clone().zip(states).zip(counts) {
+    let mut parts = Vec::new();
+    for ((label, state), count) in labels.iter().zip(states).zip(counts) {
         let outcome = match state {
             State::Read => count.to_string(),
             State::Missing => "missing".to_owned(),
-            State::SameAs(at) => {
-                format!(
-                    "the same as {}",
-                    labels.clone().nth(*at).unwrap_or_default()
-                )
-            }
+            State::SameAs(at) => format!("the same as {}", labels[*at]),
         };
-        let _ = write!(summary, "{label}: {outcome}, ");
+        parts.push(format!("{label}: {outcome}"));
     }
-    let _ = write!(summary, "this binary: {below}");
-    Ok(summary)
+    if below > 0 {
+        parts.push(format!("this binary: {below}"));
+    }
+    Ok(parts.join(", "))
 }
 
 /// Names in a warning.

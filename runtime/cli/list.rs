@@ -57,10 +57,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     } else {
         out.table(&table(&catalog)?)?;
     }
-    if !args.json {
-        if out.is_terminal() {
-            out.line(&format!("{} from {}", count(&catalog)?, opened.origin))?;
-        }
+    if !args.json && out.is_terminal() {
+        out.line(&format!("{} from {}", count(&catalog)?, opened.origin))?;
     }
     out.finish()?;
     Ok(Exit::Success)
@@ -93,7 +91,9 @@ pub(super) fn table(catalog: &Catalog<'_>) -> Result<Table> {
     let notes = notes.collect::<Result<Vec<_>>>()?;
     let mut table = if notes.iter().all(String::is_empty) {
         let mut table = Table::new(&COLUMNS);
-        skills.iter().for_each(|skill| table.row(cells(skill)));
+        for skill in &skills {
+            table.row(cells(skill));
+        }
         table
     } else {
         let [path, name, dialect, root, description] = COLUMNS;

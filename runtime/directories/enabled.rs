@@ -88,8 +88,8 @@ impl Directories {
         if !tracing::enabled!(tracing::Level::INFO) || self.is_logged.swap(true, Relaxed) {
             return;
         }
-        let labels = self.roots.iter().map(|root| root.label.as_str());
-        match roots::summary(labels, states, bundle) {
+        let labels: Vec<_> = self.roots.iter().map(|root| root.label.as_str()).collect();
+        match roots::summary(&labels, states, bundle) {
             Ok(summary) => tracing::info!("roots: {summary}"),
             Err(error) => tracing::warn!("roots: {error}"),
         }
@@ -383,9 +383,10 @@ pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluati
         ));
     }
     let compiled = compile_noting(roots)?;
-    let bundle = match is_default {
-        true => over(compiled.set.clone())?,
-        false => bundle(&compiled.set)?,
+    let bundle = if is_default {
+        over(compiled.set.clone())?
+    } else {
+        bundle(&compiled.set)?
     };
     let _progress = Progress::start("replaying requests in", &sources::names(roots));
     Ok(skillbundle_compiler::evaluate(

@@ -206,6 +206,9 @@ fn a_project_that_hides_a_skill_of_the_user_does_not_do_so_silently() {
         session.initialize(LEGACY);
         assert!(load(&mut session, "deploy").contains("From the repository"));
         session.tool_json("refresh_skills", &json!({}));
+        let listed = session.tool("skills_list", &json!({ "query": "deploy" }));
+        let hides = &listed["structuredContent"]["skills"][0]["hides"];
+        assert_eq!(*hides, json!(["skill://~/.claude/skills/deploy"]));
         let said = session.finish().stderr;
         assert_eq!(said.matches(warning).count(), 1, "{said}");
     }

@@ -56,9 +56,13 @@ fn winners(skills: &[&mut SkillEntry]) -> Vec<Option<usize>> {
     let mut winners = Vec::with_capacity(skills.len());
     for (at, skill) in skills.iter().enumerate() {
         let name = fold(&skill.name);
+        // Whatever the dialects, one name at one path is one skill.
+        let at_path = paths.get(skill.path.as_str());
         let first = match skill.dialect {
-            Dialect::Folder => names.get(&name),
-            Dialect::Tree => paths.get(skill.path.as_str()),
+            Dialect::Folder => names
+                .get(&name)
+                .or(at_path.filter(|first| fold(&skills[**first].name) == name)),
+            Dialect::Tree => at_path,
         };
         let winner = first
             .copied()

@@ -32,7 +32,8 @@ pub(crate) const OUTPUT: &str = r#"{
           "meta": { "type": "object", "properties": { "name": { "type": "string" }, "description": { "type": "string" } } },
           "skillPath": { "type": "string" },
           "skillFile": { "type": "string" },
-          "body": { "type": "string" }
+          "body": { "type": "string" },
+          "hides": { "type": "array", "items": { "type": "string" }, "description": "Skills of the user with this name, which this skill of the project hides" }
         }
       }
     }
@@ -46,11 +47,14 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let wanted = typed.to_lowercase();
     let most = call.options().list_bytes();
     let (mut skills, mut lines) = (Vec::new(), String::new());
-    for skill in call.skills.catalog()?.skills() {
+    let catalog = call.skills.catalog()?;
+    let hidden = catalog.hidden()?;
+    for skill in catalog.skills() {
         let skill = skill?;
         if mentions(&skill, &wanted) {
             skills.push(ListedSkill {
                 body: with_body.then(|| skill.body()).transpose()?,
+                hides: addresses(hidden.get(&skill.id))?,
                 ..ListedSkill::of(&skill, call.skills)
             });
             if lines.len() < most {
@@ -85,6 +89,8 @@ pub(crate) struct ListedSkill<'a> {
     skill_file: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hides: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -110,8 +116,14 @@ impl<'a> ListedSkill<'a> {
             skill_path,
             skill_file,
             body: None,
+            hides: Vec::new(),
         }
     }
+}
+
+fn addresses<'a>(skills: Option<&Vec<Skill<'a>>>) -> Result<Vec<&'a str>, ToolError> {
+    let skills = skills.into_iter().flatten();
+    Ok(skills.map(Skill::callable_name).collect::<Result<_, _>>()?)
 }
 
 fn directory(file: &str) -> &str {
