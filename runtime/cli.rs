@@ -19,6 +19,7 @@ pub(crate) mod verify;
 
 pub(crate) mod inspect;
 pub(crate) mod list;
+pub(crate) mod roots;
 pub(crate) mod route;
 pub(crate) mod search;
 pub(crate) mod show;

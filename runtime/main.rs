@@ -5,6 +5,7 @@
 mod cache;
 mod cli;
 mod directories;
+mod roots;
 mod sources;
 
 use std::env;
@@ -21,7 +22,7 @@ use cli::{
 
 const EXAMPLES: &str = "\
 Examples:
-  skillbundle list                              the skills in this binary
+  skillbundle list                              the skills of your folders and of this binary
   skillbundle list skills                       the skills in a directory
   skillbundle compile --check skills            check them
   skillbundle eval skills                       do requests find the right skill?
@@ -29,7 +30,8 @@ Examples:
   skillbundle serve team.skb                    serve the bundle to an agent host
 
 What you look for comes first, then where to look: a directory of skills, a bundle, or one
-skill file. Without a PATH, commands read the skills in this binary; `compile` and `eval` need one.
+skill file. Without a PATH, commands read the standard folders (`skillbundle roots`) over the skills
+in this binary.
 `skillbundle help COMMAND` explains a command; docs/json.md describes --json.
 
 Exit codes: 0 success, 1 problems found, 2 could not run.
@@ -58,6 +60,8 @@ enum Command {
     Eval(eval::Args),
     /// List skills
     List(list::Args),
+    /// Show where skills are looked for, and how many each place has
+    Roots(cli::roots::Args),
     /// Print a skill, or one of its files
     Show(show::Args),
     /// Find skills by words
@@ -117,6 +121,7 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Compile(args) => compile::run(args),
         Command::Eval(args) => eval::run(args),
         Command::List(args) => list::run(args),
+        Command::Roots(args) => cli::roots::run(args),
         Command::Show(args) => show::run(args),
         Command::Search(args) => search::run(args),
         Command::Route(args) => route::run(args),

@@ -2,7 +2,6 @@
 //! baked into this binary. It recognises what a path is and opens it; how
 //! directories become a bundle is in `directories.rs`.
 
-use std::env;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,18 +15,10 @@ use skillbundle_server::{Archive, Source};
 use crate::cache;
 use crate::cli::output::with_help;
 use crate::directories::{self, Directories};
+use crate::roots::{self, State};
 
 /// The skills that `build.rs` compiled.
 pub(crate) static EMBEDDED: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/skills.skb"));
-
-/// The standard roots of spec 2, in its order: below the working directory and
-/// below the home directory. The first column is also the label in listings.
-const STANDARD: [(&str, Scope); 4] = [
-    ("./.agent/skills", Scope::Project),
-    ("~/.agent/skills", Scope::Global),
-    ("./.claude/skills", Scope::Project),
-    ("~/.claude/skills", Scope::Global),
-];
 
 /// The most files and directories below a directory that was named: room for some hundred thousand
 /// skills. `--max-files` changes it. Standard roots keep the compiler's lower limit, because nobody
@@ -50,12 +41,16 @@ pub(crate) struct Sources {
     /// Look in this bundle; the same as PATH, but must be a bundle
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
-    /// Look in this directory; the same as PATH, but must be a directory (repeatable)
-    #[arg(long, value_name = "DIR")]
+    /// Look in this directory; the same as PATH, but must be a directory, and can have a label for
+    /// listings (repeatable; the first wins)
+    #[arg(long, value_name = "[LABEL=]DIR")]
     pub(crate) dir: Vec<PathBuf>,
     /// Read at most this many files and directories below each directory [default: 1000000]
     #[arg(long, value_name = "N")]
     pub(crate) max_files: Option<usize>,
+    /// Leave out the standard roots of the project: only your own and this program's skills
+    #[arg(long)]
+    pub(crate) no_project_roots: bool,
 }
 
 /// A directory to read skills from.
@@ -71,13 +66,15 @@ pub(crate) struct SkillRoot {
     pub(crate) only: Option<String>,
     /// The most files and directories below it; `None` is the compiler's own limit.
     pub(crate) max_files: Option<usize>,
+    /// The hosts that read it too; empty for a directory that was named.
+    pub(crate) readers: &'static str,
 }
 
 /// What the typed paths mean.
 #[derive(Debug)]
 pub(crate) enum Selection {
-    /// Nothing was named.
-    Default,
+    /// Nothing was named: the standard roots over the skills baked into this binary.
+    Default(Vec<SkillRoot>),
     /// One bundle file.
     Bundle(PathBuf),
     /// Directories and single files, the most important first.
@@ -98,8 +95,30 @@ pub(crate) struct Opened {
     pub(crate) bundle: Bundle,
     /// Where it came from, for messages.
     pub(crate) origin: String,
+    /// The directories of its roots, in their order, as far as there are any.
+    dirs: Vec<PathBuf>,
     /// The arguments that led to it, for hints.
     arguments: String,
+}
+
+impl SkillRoot {
+    /// What becomes of each of these roots.
+    pub(crate) fn states(roots: &[Self]) -> Vec<State> {
+        let places = roots
+            .iter()
+            .map(|root| (root.dir.as_path(), root.only.as_deref()));
+        roots::states(places)
+    }
+
+    /// The directories of those that are read.
+    fn dirs(roots: &[Self]) -> Vec<PathBuf> {
+        let states = Self::states(roots);
+        let read = roots
+            .iter()
+            .zip(states)
+            .filter(|(_, state)| *state == State::Read);
+        read.map(|(root, _)| root.dir.clone()).collect()
+    }
 }
 
 impl Selection {
@@ -108,7 +127,7 @@ impl Selection {
         Ok(match self {
             Self::Bundle(file) => Box::new(Archive::new(file, cache::open(&[]))?),
             Self::Roots(roots) => Box::new(Directories::new(roots)?),
-            Self::Default => Box::new(directories::over_embedded(&standard())),
+            Self::Default(roots) => Box::new(directories::over_embedded(roots)),
         })
     }
 }
@@ -121,7 +140,11 @@ impl Sources {
         let dirs = self.dir.iter().map(|it| option("--dir ", it));
         let paths = self.paths.iter().map(|it| option("", it));
         let limit = self.max_files.map(|files| format!(" --max-files {files}"));
-        bundle.chain(dirs).chain(paths).chain(limit).collect()
+        let no_project = self
+            .no_project_roots
+            .then(|| " --no-project-roots".to_owned());
+        let typed = no_project.into_iter().chain(bundle).chain(dirs);
+        typed.chain(paths).chain(limit).collect()
     }
 
     /// Recognises every path. Fails if one is missing or of no use, and if
@@ -142,6 +165,12 @@ impl Sources {
             self.bundle.is_some(),
             !self.dir.is_empty(),
         ];
+        if self.no_project_roots && spellings.contains(&true) {
+            return Err(with_help(
+                "--no-project-roots leaves out standard roots, but only what was named is read",
+                "leave the option out",
+            ));
+        }
         if spellings.into_iter().filter(|used| *used).count() > 1 {
             return Err(with_help(
                 "PATH, --bundle and --dir cannot be combined",
@@ -153,13 +182,15 @@ impl Sources {
             return Ok(Selection::Bundle(file.clone()));
         }
         for dir in &self.dir {
-            expect(dir, PathKind::Directory)?;
+            expect(labelled(dir).1, PathKind::Directory)?;
         }
         let kinds = self.paths.iter().map(|path| kind_of(path));
         let kinds = kinds.collect::<Result<Vec<_>>>()?;
         match (self.paths.as_slice(), kinds.as_slice()) {
-            ([], _) if self.dir.is_empty() => Ok(Selection::Default),
-            ([], _) => Ok(Selection::Roots(directory_roots(&self.dir))),
+            ([], _) if self.dir.is_empty() => {
+                Ok(Selection::Default(roots::standard(!self.no_project_roots)))
+            }
+            ([], _) => Ok(Selection::Roots(directory_roots(&self.dir)?)),
             ([file], [PathKind::Bundle]) => Ok(Selection::Bundle(file.clone())),
             (paths, kinds) if kinds.contains(&PathKind::Bundle) => {
                 let bundle = paths.iter().zip(kinds).find(|it| *it.1 == PathKind::Bundle);
@@ -176,17 +207,22 @@ impl Sources {
         }
     }
 
-    /// The roots to compile. Fails if none were named, or a bundle was.
+    /// The roots to compile and whether they lie over the skills baked into this binary. Fails if
+    /// a bundle was named, or nothing was and no standard root exists.
     #[cfg(feature = "compile")]
-    pub(crate) fn roots(&self, command: &str) -> Result<Vec<SkillRoot>> {
+    pub(crate) fn roots(&self, command: &str) -> Result<(Vec<SkillRoot>, bool)> {
         match self.select()? {
-            Selection::Roots(roots) => Ok(roots),
+            Selection::Roots(roots) => Ok((roots, false)),
+            Selection::Default(roots) if roots.iter().any(|root| root.dir.is_dir()) => {
+                let present = roots.into_iter().filter(|root| root.dir.is_dir());
+                Ok((present.collect(), true))
+            }
             Selection::Bundle(file) => Err(with_help(
                 &format!("{} is a bundle, which is compiled already", file.display()),
                 &format!("name the directory that it was made of: `skillbundle {command} DIR`"),
             )),
-            Selection::Default => Err(with_help(
-                "no skills were named",
+            Selection::Default(_) => Err(with_help(
+                "no skills were named, and no standard root exists (`skillbundle roots`)",
                 &format!("name a directory of skills, such as `skillbundle {command} skills`"),
             )),
         }
@@ -194,14 +230,25 @@ impl Sources {
 
     /// Opens or compiles what was named, or else what is baked in.
     pub(crate) fn open(&self) -> Result<Opened> {
-        let (bundle, origin) = match self.select()? {
-            Selection::Bundle(file) => (open_file(&file)?, file.display().to_string()),
-            Selection::Default => (embedded()?, "this binary".to_owned()),
-            Selection::Roots(roots) => (directories::compile_once(&roots)?, names(&roots)),
+        let (bundle, origin, dirs) = match self.select()? {
+            Selection::Bundle(file) => (open_file(&file)?, file.display().to_string(), Vec::new()),
+            Selection::Default(roots) => {
+                let present = roots.iter().filter(|root| root.dir.is_dir()).cloned();
+                let present: Vec<_> = present.collect();
+                let origin = [names(&present), "this binary".to_owned()];
+                let origin: Vec<_> = origin.into_iter().filter(|it| !it.is_empty()).collect();
+                let bundle = directories::compile_over_embedded(&present)?;
+                (bundle, origin.join(", "), SkillRoot::dirs(&present))
+            }
+            Selection::Roots(roots) => {
+                let bundle = directories::compile_once(&roots)?;
+                (bundle, names(&roots), SkillRoot::dirs(&roots))
+            }
         };
         Ok(Opened {
             bundle,
             origin,
+            dirs,
             arguments: self.arguments(),
         })
     }
@@ -238,6 +285,13 @@ impl Sources {
 }
 
 impl Opened {
+    /// The file of a skill on disk, if it was read from a directory.
+    pub(crate) fn location(&self, skill: &Skill<'_>) -> Option<PathBuf> {
+        let dir = self.dirs.get(skill.root as usize)?;
+        // Drops the `.` of `./.agent/skills`.
+        Some(dir.join(skill.file_path).components().collect())
+    }
+
     /// The skill with this path, or else with this name.
     pub(crate) fn skill(&self, typed: &str) -> Result<Skill<'_>> {
         let catalog = self.bundle.catalog()?;
@@ -339,14 +393,50 @@ fn roots_of(paths: &[PathBuf], kinds: &[PathKind]) -> Vec<SkillRoot> {
             scope: Scope::Project,
             only,
             max_files: Some(MAX_FILES),
+            readers: "",
         }
     };
     paths.iter().zip(kinds).map(root).collect()
 }
 
-/// The roots for directories.
-pub(crate) fn directory_roots(dirs: &[PathBuf]) -> Vec<SkillRoot> {
-    roots_of(dirs, &vec![PathKind::Directory; dirs.len()])
+/// The roots for the values of `--dir`. Fails if two have the same label.
+fn directory_roots(typed: &[PathBuf]) -> Result<Vec<SkillRoot>> {
+    let dirs: Vec<PathBuf> = typed.iter().map(|it| labelled(it).1.to_owned()).collect();
+    let mut roots = roots_of(&dirs, &vec![PathKind::Directory; dirs.len()]);
+    for (root, typed) in roots.iter_mut().zip(typed) {
+        if let Some(label) = labelled(typed).0 {
+            label.clone_into(&mut root.label);
+        }
+    }
+    let labels: Vec<&str> = roots.iter().map(|root| root.label.as_str()).collect();
+    for (at, typed) in typed.iter().enumerate() {
+        if labelled(typed)
+            .0
+            .is_some_and(|label| labels[..at].contains(&label))
+        {
+            return Err(with_help(
+                &format!("the label of `--dir {}` is taken", typed.display()),
+                "give each directory a label of its own",
+            ));
+        }
+    }
+    Ok(roots)
+}
+
+/// The label and the path of `[LABEL=]PATH`. What exists as it was typed has no label.
+pub(crate) fn labelled(typed: &Path) -> (Option<&str>, &Path) {
+    let parts = typed.to_str().and_then(|typed| typed.split_once('='));
+    match parts {
+        Some((label, path))
+            if !label.is_empty()
+                && !label.contains(['/', '\\'])
+                && !path.is_empty()
+                && !typed.exists() =>
+        {
+            (Some(label), Path::new(path))
+        }
+        _ => (None, typed),
+    }
 }
 
 /// The directory to compile for one skill file, and the file relative to it.
@@ -421,32 +511,6 @@ pub(crate) fn embedded_unchecked() -> Result<Bundle, Error> {
 /// The skills baked into this binary.
 pub(crate) fn embedded() -> Result<Bundle> {
     embedded_unchecked().context("the skills baked into this binary")
-}
-
-/// The standard roots, whether they exist or not. If the working directory is
-/// the home directory, each directory is named once.
-pub(crate) fn standard() -> Vec<SkillRoot> {
-    let here = PathBuf::from(".");
-    let home = env::home_dir().filter(|home| home.is_absolute());
-    let same = home
-        .as_deref()
-        .is_some_and(|home| env::current_dir().is_ok_and(|dir| dir == home));
-    let root = |(label, scope): (&str, Scope)| {
-        let (base, rest) = label.split_once('/')?;
-        let base = if base == "." {
-            &here
-        } else {
-            home.as_ref().filter(|_| !same)?
-        };
-        Some(SkillRoot {
-            dir: base.join(rest),
-            label: label.to_owned(),
-            scope,
-            only: None,
-            max_files: None,
-        })
-    };
-    STANDARD.into_iter().filter_map(root).collect()
 }
 
 /// The directories or files in one line: `skills, vendor/skills`.

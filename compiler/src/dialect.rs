@@ -39,6 +39,8 @@ fn common(source: &MarkdownFile<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnost
         priority: fields.number(keys::PRIORITY, out).unwrap_or(0.0),
         inherit: inherit(source, fields, out),
         parent: None,
+        prefix: 0,
+        shadowed: false,
         keywords: Vec::new(),
         frontmatter_json: document.to_json(),
         recovered: document.recovered,

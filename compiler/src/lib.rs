@@ -181,7 +181,8 @@ fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<
         failed,
         files,
     } = drafts;
-    let mut drafts = resolve::resolve(drafts, &mut out);
+    let root_entries: Vec<_> = roots.iter().map(root_entry).collect();
+    let mut drafts = resolve::resolve(drafts, &root_entries, &mut out);
     tree.read(assets::wanted(&tree, &drafts), u64::MAX);
     for draft in &mut drafts {
         assets::attach(&tree, draft, &mut out);
@@ -196,7 +197,7 @@ fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<
     let positions: Vec<_> = drafts.iter().map(extension::Position::of).collect();
     let set = SkillSet {
         settings: config::settings(&tree, &mut out),
-        roots: roots.iter().map(root_entry).collect(),
+        roots: root_entries,
         skills: drafts.into_iter().map(|draft| draft.entry).collect(),
     };
     extension::check(&set, &positions, &mut out);

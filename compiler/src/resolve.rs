@@ -1,23 +1,35 @@
-//! From drafts to one set: order, unique paths, name conflicts and parents. A skill
-//! whose path is taken is left out; one whose name is taken stays and is found by
-//! its path.
+//! From drafts to one set: order, identities, unique paths, name conflicts and parents.
+//! Of two skills with one identity in two roots the first is offered; the other stays
+//! in the set, shadowed. In one root, a skill whose path is taken is left out; one
+//! whose name is taken stays and is found by its path.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use skillbundle_format::Dialect;
+use skillbundle_format::{Dialect, RootEntry, identify};
 use skillbundle_search::text::fold;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::draft::Draft;
 
-/// Sorts the drafts into listing order, drops those whose path is taken, and sets
-/// parents.
-pub(crate) fn resolve(mut drafts: Vec<Draft>, out: &mut Vec<Diagnostic>) -> Vec<Draft> {
+/// Sorts the drafts into listing order with the shadowed ones last, drops those whose
+/// path is taken in their root, and sets parents.
+pub(crate) fn resolve(
+    mut drafts: Vec<Draft>,
+    roots: &[RootEntry],
+    out: &mut Vec<Diagnostic>,
+) -> Vec<Draft> {
     drafts.sort_by(|a, b| order(a).cmp(&order(b)));
     let pages = page_paths(&drafts);
     let mut drafts = unique_paths(drafts, out);
-    check_names(&drafts, out);
+    let mut entries: Vec<_> = drafts.iter_mut().map(|draft| &mut draft.entry).collect();
+    let winners = identify(roots, &mut entries);
+    for (loser, winner) in drafts.iter().zip(winners) {
+        out.extend(winner.map(|winner| shadowed(&drafts[winner], loser)));
+    }
+    drafts.sort_by_key(|draft| draft.entry.shadowed);
+    let offered = drafts.partition_point(|draft| !draft.entry.shadowed);
+    check_names(&drafts[..offered], out);
     set_parents(&mut drafts, &pages);
     drafts
 }
@@ -44,16 +56,17 @@ fn page_paths(drafts: &[Draft]) -> BTreeSet<(u32, String)> {
         .collect()
 }
 
-/// The first in order keeps a path. Within a root, folder skills come before pages,
-/// and a root that is itself a skill comes after its folders.
+/// The first in order keeps a path in its root: folder skills come before pages, and a
+/// root that is itself a skill comes after its folders.
 fn unique_paths(drafts: Vec<Draft>, out: &mut Vec<Diagnostic>) -> Vec<Draft> {
-    let mut owners: HashMap<String, usize> = HashMap::new();
+    let mut owners: HashMap<(u32, String), usize> = HashMap::new();
     let mut kept: Vec<Draft> = Vec::with_capacity(drafts.len());
     for draft in drafts {
-        if let Some(&owner) = owners.get(&draft.entry.path) {
+        let key = (draft.entry.root, draft.entry.path.clone());
+        if let Some(&owner) = owners.get(&key) {
             out.push(path_taken(&kept[owner], &draft));
         } else {
-            owners.insert(draft.entry.path.clone(), kept.len());
+            owners.insert(key, kept.len());
             kept.push(draft);
         }
     }
@@ -62,23 +75,28 @@ fn unique_paths(drafts: Vec<Draft>, out: &mut Vec<Diagnostic>) -> Vec<Draft> {
 
 fn path_taken(winner: &Draft, loser: &Draft) -> Diagnostic {
     let path = &loser.entry.path;
-    if winner.entry.root == loser.entry.root {
-        let message = format!("this skill is not served: its path `{path}` is taken");
-        return Diagnostic::new(Code::DuplicatePath, loser.shown.as_str(), message)
-            .related_in(&winner.shown, None, "this skill has the path")
-            .help("rename one of the two");
-    }
+    let message = format!("this skill is not served: its path `{path}` is taken");
+    Diagnostic::new(Code::DuplicatePath, loser.shown.as_str(), message)
+        .related_in(&winner.shown, None, "this skill has the path")
+        .help("rename one of the two")
+}
+
+fn shadowed(winner: &Draft, loser: &Draft) -> Diagnostic {
     let same = winner.entry.source == loser.entry.source;
     let how = if same { "the same" } else { "a different" };
-    let message = format!("this skill is not served: an earlier root has {how} `{path}`");
-    let diagnostic = Diagnostic::new(Code::SkillShadowed, loser.shown.as_str(), message);
+    let identity = match loser.entry.dialect {
+        Dialect::Folder => &loser.entry.name,
+        Dialect::Tree => loser.entry.own_path(),
+    };
+    let message = format!("this skill is not offered: an earlier root has {how} `{identity}`");
     let severity = if same {
         Severity::Info
     } else {
         Code::SkillShadowed.severity()
     };
-    diagnostic
-        .related_in(&winner.shown, None, "this skill is served instead")
+    Diagnostic::new(Code::SkillShadowed, loser.shown.as_str(), message)
+        .related_in(&winner.shown, None, "this skill is offered instead")
+        .help(format!("`skill://{}` finds this one", loser.entry.path))
         .severity(severity)
 }
 
@@ -141,7 +159,7 @@ fn unique_key(path: &str, names: &BTreeSet<String>) -> String {
 fn set_parents(drafts: &mut [Draft], pages: &BTreeSet<(u32, String)>) {
     let owners: HashMap<String, u32> = (0u32..)
         .zip(drafts.iter())
-        .filter(|(_, draft)| draft.entry.dialect == Dialect::Tree)
+        .filter(|(_, draft)| draft.entry.dialect == Dialect::Tree && !draft.entry.shadowed)
         .map(|(index, draft)| (draft.entry.path.clone(), index))
         .collect();
     for draft in drafts
@@ -149,7 +167,7 @@ fn set_parents(drafts: &mut [Draft], pages: &BTreeSet<(u32, String)>) {
         .filter(|it| it.entry.dialect == Dialect::Tree)
     {
         let root = draft.entry.root;
-        let mut parent = parent_path(&draft.entry.path);
+        let mut parent = parent_path(draft.entry.own_path());
         while let Some(path) = parent {
             let in_root = pages.contains(&(root, path.clone()));
             if let Some(&index) = owners.get(&path).filter(|_| in_root) {

@@ -149,6 +149,7 @@ impl<'a> Reuse<'a> {
 pub(crate) fn kept(skill: &SkillEntry, root: u32, shown: String) -> Draft {
     let mut entry = skill.clone();
     let content = FileOrigin::Kept(std::mem::take(&mut entry.files));
+    entry.reset_identity();
     entry.root = root;
     entry.parent = None;
     Draft::new(entry, shown, None, content)

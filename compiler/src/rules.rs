@@ -105,7 +105,7 @@ rules! {
     NameMismatch "name-mismatch" Warning "The name differs from the folder's name; some hosts refuse that."
     DuplicatePath "duplicate-path" Error "Two skills of one root have the same path."
     DuplicateName "duplicate-name" Warning "Two skills have the same name; a lookup by name finds the first."
-    SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same path."
+    SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same name, or a page with the same path."
     NotPublished "not-published" Warning "The MCP skills extension cannot serve the skill; the tools do."
     LastGoodKept "last-good-kept" Warning "The new text does not load; the last good version is still served."
     ConfigIgnored "config-ignored" Warning "The configuration of an earlier root is used instead."

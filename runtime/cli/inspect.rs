@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   skillbundle inspect team.skb                  header, sections, settings, skills
   skillbundle inspect skills --skill pdf        one skill and its files
-  skillbundle inspect                           the skills in this binary
+  skillbundle inspect                           the skills of your folders and of this binary
   skillbundle inspect team.skb --host claude    what a host sees, cuts and drops
   skillbundle inspect team.skb --json           for a script
 

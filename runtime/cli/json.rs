@@ -2,6 +2,9 @@
 //! are the interface that `docs/json.md` describes; a field name has one type
 //! in every command, and changing one raises [`VERSION`].
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -69,7 +72,34 @@ struct Embedded {
 /// The body of `list`.
 #[derive(Serialize)]
 pub(crate) struct List<'a> {
-    pub(crate) skills: Vec<Skill<'a>>,
+    pub(crate) skills: Vec<Listed<'a>>,
+}
+
+/// A skill of `list`.
+#[derive(Serialize)]
+pub(crate) struct Listed<'a> {
+    #[serde(flatten)]
+    skill: Skill<'a>,
+    location: Option<PathBuf>,
+    shadowed_by: Option<&'a str>,
+    hides: Vec<&'a str>,
+}
+
+/// The body of `roots`.
+#[derive(Serialize)]
+pub(crate) struct Roots<'a> {
+    pub(crate) roots: Vec<Place<'a>>,
+}
+
+/// A root, and what was found there.
+#[derive(Serialize)]
+pub(crate) struct Place<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) scope: &'static str,
+    pub(crate) directory: Option<String>,
+    pub(crate) state: &'static str,
+    pub(crate) skill_count: usize,
+    pub(crate) read_by: &'static str,
 }
 
 /// A skill in a list.
@@ -437,6 +467,23 @@ impl<'a> From<&skillbundle_format::Skill<'a>> for Skill<'a> {
             root: skill.root_label,
             file: skill.file_path,
         }
+    }
+}
+
+impl<'a> Listed<'a> {
+    /// A skill whose file on disk is at `location`.
+    pub(crate) fn new(
+        skill: &skillbundle_format::Skill<'a>,
+        location: Option<PathBuf>,
+        hidden: &BTreeMap<u32, Vec<skillbundle_format::Skill<'a>>>,
+    ) -> Result<Self> {
+        let hides = hidden.get(&skill.id).into_iter().flatten();
+        Ok(Self {
+            skill: skill.into(),
+            location,
+            shadowed_by: skill.shadowed_by()?.map(|winner| winner.path),
+            hides: hides.map(|hidden| hidden.path).collect(),
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use super::output::{info, with_help};
 use super::tool_args::ToolArgs;
 use crate::Exit;
 use crate::directories;
-use crate::sources::{Selection, Sources};
+use crate::sources::{Selection, Sources, labelled};
 use http::Http;
 
 const EXAMPLES: &str = "\
@@ -36,8 +36,8 @@ Presets: router (get_skill, list_skills, get_asset, refresh_skills), loader (ski
 catalog (skills_list, skills_search), all. Without --tools, tools of no use are left out:
 get_asset if no skill has a file, refresh_skills if skills cannot change.
 
-Without PATH, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills and
-~/.claude/skills come before those in this binary, in this order.
+Without PATH, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills, ~/.claude/skills and
+the folders of other hosts come before those in this binary; `skillbundle roots` shows them all.
 
 Environment:
   SKILLS_DIR         the PATH, if none is given
@@ -81,13 +81,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 fn select(sources: &Sources) -> Result<Selection> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
     match (sources.select()?, variable("SKILLS_DIR")) {
-        (Selection::Default, Some(path)) => Sources {
+        (Selection::Default(_), Some(path)) => Sources {
             paths: vec![path.into()],
             max_files: sources.max_files,
             ..Sources::default()
         }
         .select(),
-        (Selection::Default, None) if variable("SKILLS_REPO").is_some() => Err(with_help(
+        (Selection::Default(_), None) if variable("SKILLS_REPO").is_some() => Err(with_help(
             "SKILLS_REPO is set, but this build has no git sources",
             "check the repository out, and name its directory as PATH or in SKILLS_DIR",
         )),
@@ -132,12 +132,18 @@ fn greet(source: &impl Source, args: &Args) -> Result<()> {
 /// The source arguments with absolute paths.
 fn absolute_arguments(sources: &Sources) -> String {
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let absolute_dir = |typed: &PathBuf| match labelled(typed) {
+        (Some(label), path) => {
+            PathBuf::from(format!("{label}={}", absolute(&path.to_owned()).display()))
+        }
+        (None, path) => absolute(&path.to_owned()),
+    };
     let bundle = sources.bundle.as_ref().map(absolute);
     Sources {
         bundle,
-        dir: sources.dir.iter().map(absolute).collect(),
+        dir: sources.dir.iter().map(absolute_dir).collect(),
         paths: sources.paths.iter().map(absolute).collect(),
-        max_files: sources.max_files,
+        ..sources.clone()
     }
     .arguments()
 }

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 /// Verifies the bundle and prints what was verified.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let (origin, opened) = match args.sources.select()? {
-        Selection::Default => ("this binary".to_owned(), sources::embedded_unchecked()),
+        Selection::Default(_) => ("this binary".to_owned(), sources::embedded_unchecked()),
         Selection::Bundle(file) => (file.display().to_string(), Bundle::open(&file)),
         Selection::Roots(roots) => {
             return Err(with_help(

@@ -54,5 +54,10 @@ pub(crate) fn compile_once(_: &[SkillRoot]) -> Result<Bundle> {
     bail!(NEEDS_COMPILER)
 }
 
+/// The skills baked into this binary.
+pub(crate) fn compile_over_embedded(_: &[SkillRoot]) -> Result<Bundle> {
+    sources::embedded()
+}
+
 /// There are none in this build.
 pub(crate) fn finish_writes() {}

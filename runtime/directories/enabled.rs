@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
@@ -21,6 +22,7 @@ use super::git_lock;
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
+use crate::roots::{self, State};
 use crate::sources::{self, SkillRoot};
 
 /// Findings that a log shows at most; `compile --check` shows all.
@@ -42,6 +44,10 @@ pub(crate) struct Directories {
     states: Mutex<Option<FileStates>>,
     /// The skills that did not load the last time, so that it is known since when.
     outdated: Mutex<Vec<OutdatedSkill>>,
+    /// Whether the roots were logged.
+    is_logged: AtomicBool,
+    /// The last warning about hidden skills.
+    hidden: Mutex<Option<String>>,
 }
 
 impl Directories {
@@ -58,29 +64,39 @@ impl Directories {
             generations: OnceLock::new(),
             states: Mutex::default(),
             outdated: Mutex::default(),
+            is_logged: AtomicBool::default(),
+            hidden: Mutex::default(),
         })
     }
 
-    /// The roots to read now, as indices.
-    fn present(&self) -> Result<Vec<usize>, Error> {
-        let all = 0..self.roots.len();
-        if self.beneath.is_some() {
-            return Ok(all.filter(|&at| self.roots[at].dir.is_dir()).collect());
+    /// What becomes of each root now.
+    fn states_of_roots(&self) -> Result<Vec<State>, Error> {
+        if self.beneath.is_none() {
+            // A root that went away must not empty the library.
+            let mut roots = self.roots.iter();
+            let checked = roots.try_for_each(|root| check_directory(&root.dir));
+            checked.map_err(|error| Error::Source(error.to_string()))?;
         }
-        // A root that went away must not empty the library.
-        let checked = self
-            .roots
-            .iter()
-            .try_for_each(|root| check_directory(&root.dir));
-        checked.map_err(|error| Error::Source(error.to_string()))?;
-        Ok(all.collect())
+        Ok(states(&self.roots, &self.only))
     }
 
-    /// The roots that are not read now.
-    fn absent(&self, present: &[usize]) -> Vec<Root> {
-        let roots = self.roots.iter().enumerate();
-        let absent = roots.filter(|(at, _)| !present.contains(at));
-        absent.map(|(_, root)| root.clone()).collect()
+    /// The roots whose state is accepted.
+    fn roots_with(&self, states: &[State], accept: impl Fn(State) -> bool) -> Vec<Root> {
+        let roots = self.roots.iter().zip(states);
+        let accepted = roots.filter(|(_, state)| accept(**state));
+        accepted.map(|(root, _)| root.clone()).collect()
+    }
+
+    /// Logs once which roots were looked at, and what each gave.
+    fn log_roots(&self, states: &[State], bundle: &Bundle) {
+        if !tracing::enabled!(tracing::Level::INFO) || self.is_logged.swap(true, Relaxed) {
+            return;
+        }
+        let labels: Vec<_> = self.roots.iter().map(|root| root.label.as_str()).collect();
+        match roots::summary(&labels, states, bundle) {
+            Ok(summary) => tracing::info!("roots: {summary}"),
+            Err(error) => tracing::warn!("roots: {error}"),
+        }
     }
 
     /// The absolute directories of these roots, which clients can look into.
@@ -158,11 +174,16 @@ impl Directories {
             select(&mut compiled, roots, &self.only);
         }
         let lines = findings(std::mem::take(&mut compiled.report));
+        Ok((compiled, outdated, self.news(lines)))
+    }
+
+    /// Those of the findings that the last load did not have.
+    fn news(&self, lines: Vec<String>) -> Vec<String> {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let new = lines.iter().filter(|line| !reported.contains(*line));
         let new = new.cloned().collect();
         *reported = lines.into_iter().collect();
-        Ok((compiled, outdated, new))
+        new
     }
 
     /// The skills whose files failed now and that are served as they were, with the first error
@@ -187,11 +208,25 @@ impl Directories {
         known.clone_from(&outdated);
         outdated
     }
+
+    /// A warning if a skill of the project hides one of the user, since a repository that was just
+    /// cloned may do so.
+    fn hidden_skills(&self, bundle: &Bundle) -> Option<String> {
+        let catalog = bundle.catalog().ok()?;
+        let hidden = catalog.hidden().ok()?;
+        let warning = roots::hidden_skills(&catalog, &hidden);
+        let mut last = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = *last != warning;
+        last.clone_from(&warning);
+        warning.filter(|_| is_new)
+    }
 }
 
 impl Source for Directories {
     fn fingerprint(&self) -> io::Result<u64> {
-        Ok(combined(&skillbundle_compiler::fingerprints(&self.roots)?))
+        let states = states(&self.roots, &self.only);
+        let distinct = self.roots_with(&states, |it| !matches!(it, State::SameAs(_)));
+        Ok(combined(&skillbundle_compiler::fingerprints(&distinct)?))
     }
 
     /// If none of the roots exists, only the baked-in skills are served. One stat a root shows
@@ -204,24 +239,33 @@ impl Source for Directories {
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
-        let present = self.present()?;
+        let states = self.states_of_roots()?;
+        let present = read(&states);
         let beneath = match beneath {
             // Nothing to compile: the baked-in bytes are served as they are.
-            Some(bundle) if present.is_empty() => return Ok(bundle.into()),
+            Some(bundle) if present.is_empty() => {
+                self.log_roots(&states, &bundle);
+                return Ok(bundle.into());
+            }
             beneath => beneath,
         };
-        let roots: Vec<Root> = present.iter().map(|&at| self.roots[at].clone()).collect();
-        let (compiled, outdated, notices) = self.compile(&roots, previous)?;
+        let roots = self.roots_with(&states, |it| it == State::Read);
+        let (compiled, outdated, mut notices) = self.compile(&roots, previous)?;
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
         }
-        let mut fingerprints = skillbundle_compiler::fingerprints(&self.absent(&present))?;
+        let absent = self.roots_with(&states, |it| it == State::Missing);
+        let mut fingerprints = skillbundle_compiler::fingerprints(&absent)?;
         fingerprints.extend(compiled.fingerprints);
         let state = combined(&fingerprints);
+        let bases = self.bases(&present);
+        let bundle = self.keep(&set, state, present, compiled.states)?;
+        self.log_roots(&states, &bundle);
+        notices.extend(self.hidden_skills(&bundle));
         Ok(Loaded {
-            bases: self.bases(&present),
-            bundle: self.keep(&set, state, present, compiled.states)?,
+            bases,
+            bundle,
             notices,
             outdated,
             state: Some(state),
@@ -230,10 +274,11 @@ impl Source for Directories {
 
     fn stored(&self) -> Option<Loaded> {
         let (bundle, note) = self.generations()?.latest()?;
+        self.log_roots(&states(&self.roots, &self.only), &bundle);
         Some(Loaded {
             bases: self.bases(&note.present),
+            notices: self.hidden_skills(&bundle).into_iter().collect(),
             bundle,
-            notices: Vec::new(),
             outdated: self.remembered(&note.outdated),
             state: Some(note.fingerprint),
         })
@@ -290,14 +335,31 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
         generations: OnceLock::new(),
         states: Mutex::default(),
         outdated: Mutex::default(),
+        is_logged: AtomicBool::default(),
+        hidden: Mutex::default(),
     }
 }
 
-/// Compiles directories that must exist.
+/// What becomes of roots, each with the only file to take from it.
+fn states(roots: &[Root], only: &[Option<String>]) -> Vec<State> {
+    let only = only.iter().map(Option::as_deref);
+    let dirs = roots.iter().map(|root| root.dir.as_path());
+    roots::states(dirs.zip(only.chain(std::iter::repeat(None))))
+}
+
+/// The indices of the roots that are read.
+fn read(states: &[State]) -> Vec<usize> {
+    let states = states.iter().enumerate();
+    let read = states.filter(|(_, state)| **state == State::Read);
+    read.map(|(at, _)| at).collect()
+}
+
+/// Compiles directories that must exist, each once.
 pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
     roots
         .iter()
         .try_for_each(|root| check_directory(&root.dir))?;
+    let roots = &distinct(roots);
     let _progress = Progress::start("compiling", &sources::names(roots));
     let only: Vec<_> = roots.iter().map(|root| root.only.clone()).collect();
     let compiler_roots = compiler_roots(roots);
@@ -319,14 +381,36 @@ pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
     Ok(compiled)
 }
 
+/// The roots that are read.
+fn distinct(roots: &[SkillRoot]) -> Vec<SkillRoot> {
+    let read = read(&SkillRoot::states(roots));
+    read.into_iter().map(|at| roots[at].clone()).collect()
+}
+
 /// Compiles directories for a query, and notes on stderr if there are errors,
 /// since the skill that is wanted may be missing because of one.
 pub(crate) fn compile_once(roots: &[SkillRoot]) -> Result<Bundle> {
     Ok(bundle(&compile_noting(roots)?.set)?)
 }
 
-/// Replays every request that lies in the directories.
-pub(crate) fn evaluate(roots: &[SkillRoot]) -> Result<Evaluation> {
+/// As [`compile_once`] for the roots that exist, over the skills baked into this binary.
+pub(crate) fn compile_over_embedded(roots: &[SkillRoot]) -> Result<Bundle> {
+    let present = distinct(roots);
+    if present.is_empty() {
+        return sources::embedded();
+    }
+    over(compile_noting(&present)?.set)
+}
+
+/// A set over the skills baked into this binary.
+fn over(mut set: SkillSet) -> Result<Bundle> {
+    set.extend_from(&sources::embedded()?)?;
+    Ok(bundle(&set)?)
+}
+
+/// Replays every request that lies in the directories; over the skills baked into this binary if
+/// `is_default` is true.
+pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluation> {
     if let Some(root) = roots.iter().find(|root| root.only.is_some()) {
         return Err(with_help(
             &format!(
@@ -340,10 +424,14 @@ pub(crate) fn evaluate(roots: &[SkillRoot]) -> Result<Evaluation> {
         ));
     }
     let compiled = compile_noting(roots)?;
-    let bundle = bundle(&compiled.set)?;
+    let bundle = if is_default {
+        over(compiled.set.clone())?
+    } else {
+        bundle(&compiled.set)?
+    };
     let _progress = Progress::start("replaying requests in", &sources::names(roots));
     Ok(skillbundle_compiler::evaluate(
-        &compiler_roots(roots),
+        &compiler_roots(&distinct(roots)),
         &compiled,
         &bundle,
     )?)

@@ -9,6 +9,7 @@ mod evaluation;
 mod format;
 mod hostile;
 mod http;
+mod identity;
 mod matching;
 mod paths;
 mod project;

@@ -1,6 +1,7 @@
 //! Queries on a bundle. A [`Catalog`] is a checked view of the index: every row it reads is on a
 //! page that matches its checksum, and every reference is bounds-checked.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use rkyv::rancor;
@@ -50,9 +51,10 @@ impl<'a> Catalog<'a> {
         Ok(Self { bundle, index })
     }
 
-    /// The number of skills.
+    /// The number of skills that are offered.
     pub fn len(&self) -> usize {
-        self.index.skills.len()
+        let offered = self.index.offered.to_native() as usize;
+        offered.min(self.index.skills.len())
     }
 
     /// The number of skills as `u32`, the width of a skill reference.
@@ -60,9 +62,9 @@ impl<'a> Catalog<'a> {
         u32::try_from(self.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether there are no skills.
+    /// Whether no skills are offered.
     pub fn is_empty(&self) -> bool {
-        self.index.skills.is_empty()
+        self.len() == 0
     }
 
     /// Whether any skill has files besides its own text.
@@ -115,12 +117,34 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The skill with this id: 0 to [`Self::len`], in listing order.
+    /// The skill with this id: 0 to [`Self::len`], in listing order; shadowed ones come after.
     pub fn skill(&self, id: u32) -> Result<Skill<'a>, Error> {
         Skill::new(*self, id)
     }
 
-    /// Every skill in listing order.
+    /// The skills that are not offered, because one of an earlier root has their identity.
+    pub fn shadowed(&self) -> impl Iterator<Item = Result<Skill<'a>, Error>> + use<'a> {
+        let catalog = *self;
+        let all = u32::try_from(self.index.skills.len()).unwrap_or(u32::MAX);
+        (catalog.count()..all).map(move |id| catalog.skill(id))
+    }
+
+    /// The user's skills that a skill of a project shadows, by the id of the latter.
+    pub fn hidden(&self) -> Result<BTreeMap<u32, Vec<Skill<'a>>>, Error> {
+        let mut hidden: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+        for loser in self.shadowed() {
+            let loser = loser?;
+            if loser.scope == Scope::Global
+                && let Some(winner) = loser.shadowed_by()?
+                && winner.scope == Scope::Project
+            {
+                hidden.entry(winner.id).or_default().push(loser);
+            }
+        }
+        Ok(hidden)
+    }
+
+    /// Every offered skill in listing order.
     pub fn skills(&self) -> impl Iterator<Item = Result<Skill<'a>, Error>> + use<'a> {
         let catalog = *self;
         (0..catalog.count()).map(move |id| catalog.skill(id))
@@ -140,7 +164,13 @@ impl<'a> Catalog<'a> {
         Ok(None)
     }
 
-    /// The skill that `name` resolves to. Order of precedence: an address (`skill://` and a path);
+    /// The offered skill with exactly this path.
+    fn by_offered_path(&self, path: &str) -> Result<Option<Skill<'a>>, Error> {
+        let found = self.by_path(path.trim())?;
+        Ok(found.filter(|skill| !skill.is_shadowed()))
+    }
+
+    /// The skill that `name` resolves to. A shadowed skill has an address and no name. Order of precedence: an address (`skill://` and a path);
     /// the trimmed and lower-cased name; the exact path; the path in lower case.
     pub fn by_name(&self, name: &str) -> Result<Option<Skill<'a>>, Error> {
         if let Some(path) = addressed(name)
@@ -152,13 +182,13 @@ impl<'a> Catalog<'a> {
         let slots = &self.index.name_slots;
         for at in probe(&key, slots.len()) {
             let Some(id) = self.row(slots, at)?.to_native().checked_sub(1) else {
-                return self.by_path(name.trim());
+                return self.by_offered_path(name);
             };
             let row = self.row(&self.index.names, id as usize)?;
             if self.text(&row.key)? == key {
                 let is_path = row.flags.to_native() & flag::PATH != 0;
                 let exact = if is_path {
-                    self.by_path(name.trim())?
+                    self.by_offered_path(name)?
                 } else {
                     None
                 };
@@ -167,7 +197,7 @@ impl<'a> Catalog<'a> {
                     .map(Some);
             }
         }
-        self.by_path(name.trim())
+        self.by_offered_path(name)
     }
 
     /// Trailing white space after an address is most likely a mistake.

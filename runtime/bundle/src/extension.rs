@@ -157,6 +157,9 @@ impl<'a> Published<'a> {
 
     /// A skill of the bundle as it is published.
     fn of(&self, skill: &Skill<'_>) -> Result<Option<PublishedSkill<'a>>, Error> {
+        if skill.is_shadowed() {
+            return Ok(None);
+        }
         let rows = &self.catalog.index.published_by_skill;
         match self.catalog.row(rows, skill.id as usize)?.to_native() {
             NONE => Ok(None),

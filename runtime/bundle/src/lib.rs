@@ -17,6 +17,7 @@ mod store;
 
 mod blobs;
 mod frontmatter_terms;
+mod identity;
 mod merge;
 mod mime;
 mod names;
@@ -44,6 +45,7 @@ pub use extension::{
     Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, publications, slug,
 };
 pub use file::{Arg, File};
+pub use identity::identify;
 pub use image::Image;
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,

@@ -1,21 +1,22 @@
 //! Appends the skills of a compiled bundle to a set, so that directories can override the skills
 //! built into a program.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::container::Bundle;
 use crate::error::Error;
 use crate::file::File;
+use crate::identity::identify;
 use crate::model::{ArgEntry, FileEntry, RootEntry, SkillEntry, SkillSet};
 use crate::settings::Settings;
 use crate::skill::Skill;
+use crate::write::narrow;
 
 impl SkillSet {
-    /// Appends the roots and skills of `bundle`, except skills whose path is already in the set:
-    /// the first one wins. A skill whose parent is replaced inherits from the replacement. The set
-    /// keeps its settings, except that narrower limits of the bundle still apply; a set without
-    /// settings takes those of the bundle.
+    /// Appends the roots and skills of `bundle`; of skills with the same identity the first is
+    /// offered, see [`identify`]. A skill whose parent is shadowed inherits from the one that is
+    /// offered instead. The set keeps its settings, except that narrower limits of the bundle still
+    /// apply; a set without settings takes those of the bundle.
     pub fn extend_from(&mut self, bundle: &Bundle) -> Result<(), Error> {
         let catalog = bundle.catalog()?;
         let theirs = catalog.settings()?;
@@ -24,36 +25,40 @@ impl SkillSet {
         } else {
             self.settings.narrow_to(&theirs);
         }
-        let roots = u32::try_from(self.roots.len()).unwrap_or(u32::MAX);
+        let (roots, first) = (narrow(self.roots.len())?, narrow(self.skills.len())?);
         for root in catalog.roots()? {
             self.roots.push(RootEntry {
                 label: root.label.to_owned(),
                 scope: root.scope,
             });
         }
-        let mut ids: HashMap<String, u32> = (0..)
-            .zip(&self.skills)
-            .map(|(id, skill)| (skill.path.clone(), id))
-            .collect();
-        let mut added = Vec::new();
-        for skill in catalog.skills() {
+        for skill in catalog.skills().chain(catalog.shadowed()) {
             let skill = skill?;
-            if !ids.contains_key(skill.path) {
-                ids.insert(
-                    skill.path.to_owned(),
-                    u32::try_from(self.skills.len()).unwrap_or(u32::MAX),
-                );
-                self.skills.push(entry(&skill, roots)?);
-                added.push(skill);
-            }
+            let mut entry = entry(&skill, roots)?;
+            entry.parent = skill.parent()?.map(|parent| first + parent.id);
+            self.skills.push(entry);
         }
-        for skill in added {
-            let parent = skill
-                .parent()?
-                .and_then(|parent| ids.get(parent.path).copied());
-            let id = ids[skill.path] as usize;
-            self.skills[id].parent = parent;
+        self.identify_all()
+    }
+
+    /// Decides anew which skills are offered, and moves the others to the end.
+    fn identify_all(&mut self) -> Result<(), Error> {
+        self.skills.iter_mut().for_each(SkillEntry::reset_identity);
+        let mut skills: Vec<_> = self.skills.iter_mut().collect();
+        let winners = identify(&self.roots, &mut skills);
+        let mut order: Vec<usize> = (0..winners.len()).collect();
+        order.sort_by_key(|at| winners[*at].is_some());
+        let mut place = vec![0; order.len()];
+        for (new, old) in order.iter().enumerate() {
+            place[*old] = narrow(new)?;
         }
+        for skill in &mut self.skills {
+            skill.parent = skill.parent.map(|parent| {
+                let parent = parent as usize;
+                place[winners[parent].unwrap_or(parent)]
+            });
+        }
+        self.skills.sort_by_key(|skill| skill.shadowed);
         Ok(())
     }
 }
@@ -63,6 +68,8 @@ fn entry(skill: &Skill<'_>, roots: u32) -> Result<SkillEntry, Error> {
     let (text, body) = (skill.text()?.len(), skill.body_range());
     Ok(SkillEntry {
         path: skill.path.to_owned(),
+        prefix: skill.path.len() - skill.own_path().len(),
+        shadowed: skill.is_shadowed(),
         name: skill.name.to_owned(),
         description: skill.description.to_owned(),
         dialect: skill.dialect,
@@ -176,6 +183,11 @@ mod tests {
             .map(|skill| skill.expect("intact").path)
             .collect();
         assert_eq!(paths, ["pdf", "_root", "ui"]);
+        let shadowed: Vec<_> = catalog
+            .shadowed()
+            .map(|skill| skill.expect("intact").path)
+            .collect();
+        assert_eq!(shadowed, ["project/_root", "project/pdf"]);
         let body = |path| {
             catalog
                 .by_path(path)

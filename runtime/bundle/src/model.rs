@@ -13,8 +13,8 @@ pub struct SkillSet {
     pub settings: Settings,
     /// The directories that the skills were read from, highest priority first.
     pub roots: Vec<RootEntry>,
-    /// The skills in listing order; parents may be at any position. Names are assigned in this
-    /// order: the first skill with a name gets it.
+    /// The skills in listing order, the shadowed ones last; parents may be at any position. Names
+    /// are assigned in this order: the first skill with a name gets it.
     pub skills: Vec<SkillEntry>,
 }
 
@@ -72,8 +72,14 @@ impl Dialect {
 /// One skill.
 #[derive(Debug, Clone)]
 pub struct SkillEntry {
-    /// Its identity in the bundle: `/`-separated, unique, compared bytewise.
+    /// Its address in the bundle: `/`-separated, unique, compared bytewise.
     pub path: String,
+    /// Bytes that [`identify`](crate::identify) put in front of the path, because another skill has
+    /// it; mostly 0.
+    pub prefix: usize,
+    /// Whether a skill of an earlier root has the same identity, so that this one is not offered.
+    /// It is found by its address only.
+    pub shadowed: bool,
     /// The name that a user types. Lookup trims and lower-cases it.
     pub name: String,
     /// The whole description as written.

@@ -18,6 +18,8 @@ pub(crate) fn skill(path: &str, body: &str) -> SkillEntry {
         priority: 0.0,
         inherit: false,
         parent: None,
+        prefix: 0,
+        shadowed: false,
         keywords: vec![name.to_owned()],
         frontmatter_json: format!(r#"{{"name":"{name}","description":"About {name}."}}"#),
         recovered: false,

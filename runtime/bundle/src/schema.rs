@@ -95,7 +95,8 @@ schema! {
         body_start: u32,
         body_end: u32,
         flags: u32,
-        reserved: u32,
+        /// Bytes of the path that come before the path in the root.
+        prefix: u32,
     }
 
     struct FileRow {
@@ -161,7 +162,11 @@ schema! {
         heap: Vec<u8>,
         strings: Vec<Str>,
         roots: Vec<RootRow>,
+        /// In listing order, then the shadowed ones.
         skills: Vec<SkillRow>,
+        /// The number of skills that are not shadowed. All tables but `path_slots` and `chains` hold
+        /// only these.
+        offered: u32,
         /// Skill ids by importance.
         ranking: Vec<u32>,
         chains: Vec<u32>,
@@ -206,6 +211,8 @@ pub(crate) mod flag {
     pub(crate) const RECOVERED: u32 = 1 << 2;
     /// Skill: not a prompt.
     pub(crate) const HIDDEN: u32 = 1 << 3;
+    /// Skill: not offered, because one of an earlier root has its identity.
+    pub(crate) const SHADOWED: u32 = 1 << 4;
     /// File: declared as an asset.
     pub(crate) const ASSET: u32 = 1;
     /// File: declared as a script.

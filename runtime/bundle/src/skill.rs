@@ -16,7 +16,7 @@ use crate::schema::{ArchivedBlobRow, ArchivedSkillRow, NONE, flag};
 pub struct Skill<'a> {
     /// Its number in listing order.
     pub id: u32,
-    /// Its identity, `/`-separated.
+    /// Its address in the bundle, `/`-separated.
     pub path: &'a str,
     /// The name that a user types.
     pub name: &'a str,
@@ -67,6 +67,26 @@ impl<'a> Skill<'a> {
             catalog,
             row,
         })
+    }
+
+    /// Whether it is not offered, because a skill of an earlier root has the same identity.
+    pub fn is_shadowed(&self) -> bool {
+        self.row.flags.to_native() & flag::SHADOWED != 0
+    }
+
+    /// The path in its own root; differs from `path` if another skill has that.
+    pub fn own_path(&self) -> &'a str {
+        let prefix = self.row.prefix.to_native() as usize;
+        self.path.get(prefix..).unwrap_or(self.path)
+    }
+
+    /// The skill that is offered instead, if this one is shadowed.
+    pub fn shadowed_by(&self) -> Result<Option<Skill<'a>>, Error> {
+        match (self.is_shadowed(), self.dialect) {
+            (false, _) => Ok(None),
+            (true, Dialect::Folder) => self.catalog.by_name(self.name),
+            (true, Dialect::Tree) => self.catalog.by_path(self.own_path()),
+        }
     }
 
     /// The last segment of its path: spec 4's install name.

@@ -354,7 +354,7 @@ fn make_private(directory: &Path) -> io::Result<()> {
 fn is_private(metadata: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     let ours = metadata.uid() == rustix::process::geteuid().as_raw();
-    metadata.is_dir() && ours && metadata.mode() & 0o077 == 0
+    metadata.is_dir() && ours && metadata.mode() & 0o777 == 0o700
 }
 
 #[cfg(not(unix))]

@@ -65,7 +65,7 @@ impl Bundle {
         catalog.ranked().try_for_each(|skill| skill.map(|_| ()))?;
         catalog.published()?.verify()?;
         let mut files = 0;
-        for skill in catalog.skills() {
+        for skill in catalog.skills().chain(catalog.shadowed()) {
             let skill = skill?;
             read_all(&skill)?;
             for file in skill.files()? {

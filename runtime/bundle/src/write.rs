@@ -33,7 +33,7 @@ use crate::{extension, mime};
 /// Writes `set` as a bundle.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the set is inconsistent: a duplicate path, a parent or root that does not
+/// [`Error::Invalid`] if the set is inconsistent: a duplicate path, an offered skill after a shadowed one, a parent or root that does not
 /// exist, a cycle of parents, text that is not UTF-8.
 pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     Ok(lay_out(set)?.to_vec())
@@ -115,15 +115,15 @@ fn keyword_lists(set: &SkillSet) -> Vec<Vec<String>> {
         Dialect::Tree => skill.keywords.clone(),
         Dialect::Folder => Vec::new(),
     };
-    set.skills.iter().map(declared).collect()
+    set.offered().iter().map(declared).collect()
 }
 
-/// Applies `of` to each skill.
+/// Applies `of` to each offered skill.
 fn each<'a, T>(
     set: &'a SkillSet,
     of: impl Fn(&'a SkillEntry) -> Result<T, Error>,
 ) -> Result<Vec<T>, Error> {
-    set.skills.iter().map(of).collect()
+    set.offered().iter().map(of).collect()
 }
 
 /// The text that the search of spec 4 covers.
@@ -197,7 +197,7 @@ impl<'a> Writer<'a> {
             .map(|root| self.root(root))
             .collect::<Result<_, _>>()?;
         check_paths(set)?;
-        let owners = Owners::new(&set.skills);
+        let owners = Owners::new(set);
         let prepared = parallel::map(&set.skills, LEAST, Prepared::of);
         let skills = (0..).zip(prepared.into_iter().zip(terms));
         let skills = skills
@@ -208,7 +208,7 @@ impl<'a> Writer<'a> {
             .iter()
             .map(|row| self.name(row))
             .collect::<Result<_, _>>()?;
-        let ranking = ranking(&set.skills);
+        let ranking = ranking(set.offered());
         let (listing, shown) = skill_listing(set, &ranking, &owners)?;
         let published = extension::build(set, &ranking, &self.contents, &mut self.blobs)?;
         let resources = published
@@ -222,6 +222,7 @@ impl<'a> Writer<'a> {
             catalogue_shown: narrow(shown)?,
             roots,
             skills,
+            offered: narrow(set.offered().len())?,
             ranking,
             names,
             path_slots: slots(set.skills.iter().map(|skill| skill.path.as_str())),
@@ -315,8 +316,9 @@ impl<'a> Writer<'a> {
             flags: bit(skill.dialect == Dialect::Tree, flag::TREE)
                 | bit(skill.inherit, flag::INHERIT)
                 | bit(skill.recovered, flag::RECOVERED)
-                | bit(terms.is_hidden, flag::HIDDEN),
-            reserved: 0,
+                | bit(terms.is_hidden, flag::HIDDEN)
+                | bit(skill.shadowed, flag::SHADOWED),
+            prefix: narrow(skill.prefix)?,
         })
     }
 
@@ -429,6 +431,8 @@ impl<'a> Writer<'a> {
 /// Resolution of folded names to skills: names first, in listing order, then paths that are not
 /// taken by a name. Must agree with `Catalog::by_name`.
 struct Owners<'a> {
+    /// Skills with a smaller id are offered; the others are found by their address only.
+    offered: u32,
     rows: Vec<(String, u32, u32)>,
     /// Skill id and flags by key.
     by_key: HashMap<String, (u32, u32)>,
@@ -436,12 +440,14 @@ struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    fn new(skills: &'a [SkillEntry]) -> Self {
+    fn new(set: &'a SkillSet) -> Self {
+        let skills = set.offered();
         let mut owners = Self {
+            offered: u32::try_from(skills.len()).unwrap_or(u32::MAX),
             rows: Vec::new(),
             by_key: HashMap::new(),
             by_path: (0..)
-                .zip(skills)
+                .zip(&set.skills)
                 .map(|(id, skill)| (skill.path.as_str(), id))
                 .collect(),
         };
@@ -468,6 +474,7 @@ impl<'a> Owners<'a> {
         {
             return Some(id);
         }
+        let at = |path: &str| at(path).filter(|id| *id < self.offered);
         match self.by_key.get(&fold(name)) {
             Some((id, flag::PATH)) => at(name.trim()).or(Some(*id)),
             Some((id, _)) => Some(*id),
@@ -526,6 +533,13 @@ fn skill_listing(
 }
 
 fn check_paths(set: &SkillSet) -> Result<(), Error> {
+    if let Some(skill) = set.skills[set.offered().len()..]
+        .iter()
+        .find(|it| !it.shadowed)
+    {
+        let message = format!("{:?} comes after a shadowed skill", skill.path);
+        return Err(Error::Invalid(message));
+    }
     let mut seen = std::collections::HashSet::new();
     match set.skills.iter().find(|skill| !seen.insert(&skill.path)) {
         Some(skill) => Err(Error::Invalid(format!(

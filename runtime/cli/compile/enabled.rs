@@ -10,13 +10,20 @@ use super::Args;
 use crate::Exit;
 use crate::cli::display::counted;
 use crate::cli::json::{self, Envelope};
-use crate::cli::output::{Output, Style, info};
+use crate::cli::output::{Output, Style, info, with_help};
 use crate::directories;
 
 /// Compiles, prints the findings, and writes the bundle if `-o` was given.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let Compiled { set, report, .. } =
-        directories::compile(&args.sources.roots("compile --check")?)?;
+    let (roots, is_default) = args.sources.roots("compile --check")?;
+    if is_default && args.output.is_some() {
+        // A bundle of whatever lies in the home directory is hardly what was meant.
+        return Err(with_help(
+            "no skills were named",
+            "name a directory of skills, such as `skillbundle compile skills -o team.skb`",
+        ));
+    }
+    let Compiled { set, report, .. } = directories::compile(&roots)?;
     let image = skillbundle_format::lay_out(&set)?;
     if let Some(output) = &args.output {
         image
@@ -57,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 fn summary(set: &SkillSet, report: &Report, image: &Image<'_>, written: Option<&Path>) -> String {
     let content = format!(
         "{}, {}, {}, sha256:{}; {}, {}",
-        counted(set.skills.len() as u64, "skill"),
+        counted(set.offered().len() as u64, "skill"),
         counted(files(set), "file"),
         counted(image.byte_len(), "byte"),
         image.content_hex(),
@@ -84,7 +91,7 @@ fn body<'a>(
         findings: report.to_json(),
         error_count: report.count(Severity::Error),
         warning_count: report.count(Severity::Warning),
-        skill_count: set.skills.len(),
+        skill_count: set.offered().len(),
         file_count: files(set),
         bytes: image.byte_len(),
         address: json::sha256(&image.content_hex()),
@@ -93,7 +100,7 @@ fn body<'a>(
 }
 
 fn files(set: &SkillSet) -> u64 {
-    set.skills
+    set.offered()
         .iter()
         .map(|skill| skill.files.len() as u64)
         .sum()

@@ -17,8 +17,8 @@ const NO_REQUESTS: &str = "no requests to replay; write `[{\"request\": \"…\",
 
 /// Replays every request, prints the outcome, and checks the bounds.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let roots = args.sources.roots("eval")?;
-    let evaluation = directories::evaluate(&roots)?;
+    let (roots, is_default) = args.sources.roots("eval")?;
+    let evaluation = directories::evaluate(&roots, is_default)?;
     let unmet = unmet(args, &evaluation.totals);
     let mut out = Output::new();
     if args.json {

@@ -21,6 +21,9 @@ impl Args {
                 "--dotted-names" if !args.tool_options.dotted_names => {
                     args.tool_options.dotted_names = true;
                 }
+                "--no-project-roots" if !args.sources.no_project_roots => {
+                    args.sources.no_project_roots = true;
+                }
                 "--tools" if args.tool_options.tools.is_none() => {
                     args.tool_options.tools = Some(value(&mut words)?.to_str()?.parse().ok()?);
                 }
@@ -55,7 +58,7 @@ mod tests {
     use super::*;
     use crate::{Cli, Command};
 
-    const PIECES: [&[&str]; 16] = [
+    const PIECES: [&[&str]; 17] = [
         &["--tools", "loader,skills_search"],
         &["--tools", "router"],
         &["--tools", "rooter"],
@@ -72,10 +75,11 @@ mod tests {
         &["word"],
         &["--http", ":8080"],
         &["--token-file", "token"],
+        &["--no-project-roots"],
     ];
 
     fn words(choice: usize) -> Vec<OsString> {
-        let pieces = [choice % 17, choice / 17 % 17, choice / 289];
+        let pieces = [choice % 18, choice / 18 % 18, choice / 324];
         let pieces = pieces.iter().filter_map(|piece| PIECES.get(*piece));
         ["serve"]
             .into_iter()
@@ -87,7 +91,7 @@ mod tests {
     #[test]
     fn accepted_lines_parse_to_the_same_value_with_clap() {
         let mut quick = 0;
-        for choice in 0..17 * 17 * 17 {
+        for choice in 0..18 * 18 * 18 {
             let Some(args) = Args::quick(words(choice)) else {
                 continue;
             };

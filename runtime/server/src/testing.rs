@@ -86,6 +86,8 @@ fn entry(
         priority: 0.0,
         inherit: dialect == Dialect::Tree,
         parent: None,
+        prefix: 0,
+        shadowed: false,
         keywords: Vec::new(),
         frontmatter_json: "{}".to_owned(),
         body: front.len()..source.len(),

@@ -137,6 +137,8 @@ fn skill(number: usize, vocabulary: Vocabulary) -> SkillEntry {
         priority: 0.0,
         inherit: false,
         parent: None,
+        prefix: 0,
+        shadowed: false,
         keywords: Vec::new(),
         recovered: false,
         text_start: 0,

@@ -92,6 +92,8 @@ fn every_field_has_its_documented_type_in_every_command() {
     let mut seen = BTreeSet::new();
     for (line, code, command) in [
         ("list team", 0, Some("list")),
+        ("roots", 0, Some("roots")),
+        ("roots team.skb", 0, Some("roots")),
         ("show ui/react/auth tree", 0, Some("show")),
         ("search form team", 0, Some("search")),
         ("search forms,filled team", 0, Some("search")),

@@ -153,6 +153,8 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
                     priority,
                     inherit,
                     parent: None,
+                    prefix: 0,
+                    shadowed: false,
                     keywords,
                     source,
                     recovered: priority < -100.0,

@@ -80,7 +80,7 @@ pub(crate) fn build(
     Ok(Tables {
         skills: published,
         by_name: by_name(&skills),
-        by_skill: by_id(set.skills.len(), &skills),
+        by_skill: by_id(set.offered().len(), &skills),
         resources: resources
             .into_iter()
             .map(|(uri, entry)| (uri.to_owned(), entry))

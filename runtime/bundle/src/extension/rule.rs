@@ -56,7 +56,7 @@ pub enum Unpublished {
     Overlaps(usize),
 }
 
-/// The decision about each skill, in the order of the set.
+/// The decision about each offered skill, in the order of the set.
 pub fn publications(set: &SkillSet) -> Vec<Publication> {
     let outcome = |(skill, planned): (&SkillEntry, Result<Planned, Unpublished>)| match planned {
         Ok(planned) => {
@@ -70,7 +70,7 @@ pub fn publications(set: &SkillSet) -> Vec<Publication> {
         }
         Err(reason) => Publication::Unpublished(reason),
     };
-    set.skills.iter().zip(plan(set)).map(outcome).collect()
+    set.offered().iter().zip(plan(set)).map(outcome).collect()
 }
 
 /// A skill to be published.
@@ -131,11 +131,11 @@ impl Planned {
     }
 }
 
-/// Decides about every skill, in the order of the set.
+/// Decides about every offered skill, in the order of the set.
 pub(crate) fn plan(set: &SkillSet) -> Vec<Result<Planned, Unpublished>> {
     let tops = tops(set);
     // Each reads the JSON of a frontmatter.
-    let sites = parallel::map(&set.skills, 64, |skill| site(skill, &tops));
+    let sites = parallel::map(set.offered(), 64, |skill| site(skill, &tops));
     let mut allocator = UriAllocator::new(set, directories(sites.iter().flatten()));
     for site in sites {
         allocator.place(site);
@@ -154,7 +154,7 @@ struct Site {
 fn tops(set: &SkillSet) -> HashMap<u32, String> {
     let mut tops = HashMap::new();
     let is_top = |it: &&SkillEntry| it.dialect == Dialect::Folder && !it.file_path.contains('/');
-    for skill in set.skills.iter().filter(is_top) {
+    for skill in set.offered().iter().filter(is_top) {
         if let Ok(name) = folder_name(skill) {
             tops.entry(skill.root).or_insert(name);
         }

@@ -10,6 +10,7 @@ use skillbundle_format::Skill;
 use super::outdated;
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
+use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -34,6 +35,7 @@ pub(crate) const OUTPUT: &str = concat!(
           "skillPath": { "type": "string" },
           "skillFile": { "type": "string" },
           "body": { "type": "string" },
+          "hides": { "type": "array", "items": { "type": "string" }, "description": "Skills of the user with this name, which this skill of the project hides" },
           "#,
     outdated::schema!(),
     r#"
@@ -51,13 +53,16 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let wanted = typed.to_lowercase();
     let most = call.options().list_bytes();
     let (mut skills, mut lines) = (Vec::new(), String::new());
-    for skill in call.skills.catalog()?.skills() {
+    let catalog = call.skills.catalog()?;
+    let hidden = catalog.hidden()?;
+    for skill in catalog.skills() {
         let skill = skill?;
         if mentions(&skill, &wanted) {
             skills.push(ListedSkill {
                 body: with_body.then(|| skill.body()).transpose()?,
                 outdated: call.skills.why_outdated(skill.path).map(outdated::sentence),
-                ..ListedSkill::of(&skill)
+                hides: addresses(hidden.get(&skill.id))?,
+                ..ListedSkill::of(&skill, call.skills)
             });
             if lines.len() < most {
                 add_line(&mut lines, skill.callable_name()?, &skill.headline(), most);
@@ -81,18 +86,20 @@ struct ListedSkills<'a> {
     skills: Vec<ListedSkill<'a>>,
 }
 
-/// What spec 4 says about a skill: places are relative to the skill's root.
+/// What spec 4 says about a skill: paths that open from the client's working directory.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListedSkill<'a> {
     install_name: &'a str,
     meta: SkillMeta<'a>,
-    skill_path: &'a str,
-    skill_file: &'a str,
+    skill_path: Cow<'a, str>,
+    skill_file: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outdated: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hides: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -103,20 +110,35 @@ struct SkillMeta<'a> {
 
 impl<'a> ListedSkill<'a> {
     /// The skill without its body.
-    pub(crate) fn of(skill: &Skill<'a>) -> Self {
-        let directory = skill.file_path.rsplit_once('/');
+    pub(crate) fn of(skill: &Skill<'a>, generation: &Generation) -> Self {
+        let skill_file = generation.path_of(skill.root, skill.file_path);
+        let skill_path = match &skill_file {
+            Cow::Borrowed(file) => Cow::Borrowed(directory(file)),
+            Cow::Owned(file) => Cow::Owned(directory(file).to_owned()),
+        };
         Self {
             install_name: skill.install_name(),
             meta: SkillMeta {
                 name: skill.name,
                 description: skill.description,
             },
-            skill_path: directory.map_or(".", |(directory, _)| directory),
-            skill_file: skill.file_path,
+            skill_path,
+            skill_file,
             body: None,
             outdated: None,
+            hides: Vec::new(),
         }
     }
+}
+
+fn addresses<'a>(skills: Option<&Vec<Skill<'a>>>) -> Result<Vec<&'a str>, ToolError> {
+    let skills = skills.into_iter().flatten();
+    Ok(skills.map(Skill::callable_name).collect::<Result<_, _>>()?)
+}
+
+fn directory(file: &str) -> &str {
+    file.rsplit_once('/')
+        .map_or(".", |(directory, _)| directory)
 }
 
 /// `1 skill`, `3 skills match "pdf"`.

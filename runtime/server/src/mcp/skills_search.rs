@@ -9,6 +9,7 @@ use super::cursor::Cursors;
 use super::skills_list::{ListedSkill, add_line, counted};
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
+use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -59,7 +60,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         "limit": search.limit,
         "total": found.total,
         "match": found.matched.as_str(),
-        "results": found.hits.iter().map(result).collect::<Vec<_>>(),
+        "results": found.hits.iter().map(|hit| result(hit, call.skills)).collect::<Vec<_>>(),
     });
     let end = search.skip.saturating_add(found.hits.len());
     if !found.hits.is_empty() && end < found.total {
@@ -104,8 +105,8 @@ fn filters<'a>(search: &Search<'a>) -> [(&'static str, &'a str); 3] {
 }
 
 /// What spec 4 says about a hit.
-fn result(hit: &Hit<'_>) -> Value {
-    let mut result = json!(ListedSkill::of(&hit.skill));
+fn result(hit: &Hit<'_>, generation: &Generation) -> Value {
+    let mut result = json!(ListedSkill::of(&hit.skill, generation));
     result["score"] = hit.score.to_json();
     result["excerpt"] = json!(hit.excerpt);
     result

@@ -1,8 +1,9 @@
 //! What is published: one generation of skills at a time, replaced by one atomic swap. Who replaces
 //! it and when is decided in `refresh`.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::env;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -26,6 +27,8 @@ pub(crate) struct Generation {
     bases: Vec<Option<PathBuf>>,
     /// Sorted by path.
     outdated: Vec<OutdatedSkill>,
+    /// For each of them what the paths of its files begin with, from the working directory.
+    prefixes: Vec<String>,
     /// The fingerprint of what was read, if the source has told it.
     state: Option<u64>,
 }
@@ -64,8 +67,12 @@ impl Generation {
         }
         loaded.bundle.catalog()?;
         loaded.outdated.sort_by(|a, b| a.path.cmp(&b.path));
+        // A client starts the server in its own working directory.
+        let here = env::current_dir().ok();
+        let prefix = |base: &Option<PathBuf>| prefix(base.as_deref(), here.as_deref());
         Ok(Self {
             bundle: loaded.bundle,
+            prefixes: loaded.bases.iter().map(prefix).collect(),
             bases: loaded.bases,
             outdated: loaded.outdated,
             state: loaded.state,
@@ -116,8 +123,31 @@ impl Generation {
         self.bases.get(root as usize)?.as_deref()
     }
 
+    /// A path of a file in a root, as a client opens it: relative to the working directory, or
+    /// absolute if the root is elsewhere. Without a directory, it is relative to the root.
+    pub(crate) fn path_of<'a>(&self, root: u32, path: &'a str) -> Cow<'a, str> {
+        match self.prefixes.get(root as usize).map(String::as_str) {
+            None | Some("") => Cow::Borrowed(path),
+            Some(prefix) => Cow::Owned(format!("{prefix}{path}")),
+        }
+    }
+
     /// The number of skills.
     pub(crate) fn len(&self) -> usize {
         self.bundle.catalog().map_or(0, |catalog| catalog.len())
+    }
+}
+
+/// What paths in a root begin with: empty, or a directory and a slash.
+fn prefix(base: Option<&Path>, here: Option<&Path>) -> String {
+    let Some(base) = base else {
+        return String::new();
+    };
+    let below = here.and_then(|here| base.strip_prefix(here).ok());
+    // Drops the `.` of `./.agent/skills`.
+    let shown: PathBuf = below.unwrap_or(base).components().collect();
+    match shown.to_string_lossy() {
+        shown if shown.is_empty() || shown.ends_with('/') => shown.into_owned(),
+        shown => format!("{shown}/"),
     }
 }

@@ -200,7 +200,9 @@ impl Refresher {
         if let Some(current) = self.loaded() {
             // Without a watch it is not known yet whether anything has changed.
             let overdue = || self.0.verdict().is_none() && self.0.sweeps_for_long();
-            if !overdue() && let Ok(outcome) = timeout(SWEEP, &mut look).await {
+            if !overdue()
+                && let Ok(outcome) = timeout(SWEEP, &mut look).await
+            {
                 return outcome;
             }
             if overdue() {

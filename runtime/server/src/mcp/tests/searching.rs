@@ -15,8 +15,8 @@ fn skills_list_gives_metadata_and_on_demand_bodies() {
         json!({ "skills": [{
             "installName": "pdf",
             "meta": { "name": "pdf", "description": "Reads PDF files" },
-            "skillPath": "team/pdf",
-            "skillFile": "team/pdf/SKILL.md",
+            "skillPath": "/srv/skills/team/pdf",
+            "skillFile": "/srv/skills/team/pdf/SKILL.md",
         }] })
     );
     assert_eq!(

@@ -1,0 +1,298 @@
+//! The standard roots: where agent hosts keep skills, below a project and below the home
+//! directory. `docs/roots.md` is their documentation.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+
+use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill};
+
+use crate::sources::SkillRoot;
+
+/// A standard root.
+struct Standard {
+    scope: Scope,
+    /// Relative to a directory of the project or to the home directory.
+    dir: &'static str,
+    /// The hosts that read it.
+    readers: &'static str,
+}
+
+const fn project(dir: &'static str, readers: &'static str) -> Standard {
+    Standard {
+        scope: Scope::Project,
+        dir,
+        readers,
+    }
+}
+
+const fn global(dir: &'static str, readers: &'static str) -> Standard {
+    Standard {
+        scope: Scope::Global,
+        dir,
+        readers,
+    }
+}
+
+/// Highest priority first. Sources: the first four are the order of spec 2; `.agents` is the folder
+/// that the client guide of agentskills.io names as shared; Codex reads it by
+/// `codex-rs/core-skills/src/loader.rs`, VS Code reads it, `.github` and `~/.copilot` by
+/// `promptsServiceImpl`, Cursor reads `.cursor` by cursor.com/docs/context/skills, Gemini CLI
+/// `.gemini` by `packages/core/src/skills`, opencode `.opencode` by `src/skill/skill.ts`.
+const STANDARD: [Standard; 12] = [
+    project(".agent/skills", "specification 2"),
+    global(".agent/skills", "specification 2"),
+    project(".claude/skills", "Claude Code, VS Code, Cursor"),
+    global(".claude/skills", "Claude Code"),
+    project(".agents/skills", "Codex, VS Code, Cursor"),
+    global(".agents/skills", "Codex"),
+    project(".github/skills", "VS Code"),
+    global(".copilot/skills", "VS Code"),
+    project(".gemini/skills", "Gemini CLI"),
+    global(".gemini/skills", "Gemini CLI"),
+    project(".opencode/skills", "opencode"),
+    project(".cursor/skills", "Cursor"),
+];
+
+/// The standard roots, whether they exist or not; without those of the project if `with_project`
+/// is false. If the working directory is the home directory, each directory is named once.
+pub(crate) fn standard(with_project: bool) -> Vec<SkillRoot> {
+    let home = env::home_dir().filter(|home| home.is_absolute());
+    let here = env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    below(&here, home.as_deref(), with_project)
+}
+
+fn below(here: &Path, home: Option<&Path>, with_project: bool) -> Vec<SkillRoot> {
+    let projects = if with_project {
+        project_directories(here, home)
+    } else {
+        Vec::new()
+    };
+    let home = home.filter(|home| !(with_project && *home == here));
+    let mut roots = Vec::new();
+    for standard in &STANDARD {
+        let mut add = |dir: PathBuf, above: &str| {
+            roots.push(SkillRoot {
+                dir,
+                label: format!("{above}{}", standard.dir),
+                scope: standard.scope,
+                only: None,
+                max_files: None,
+                readers: standard.readers,
+            });
+        };
+        match standard.scope {
+            Scope::Project => {
+                for (up, directory) in projects.iter().enumerate() {
+                    match up {
+                        0 => add(Path::new(".").join(standard.dir), "./"),
+                        up => add(directory.join(standard.dir), &"../".repeat(up)),
+                    }
+                }
+            }
+            Scope::Global => {
+                if let Some(home) = home {
+                    add(home.join(standard.dir), "~/");
+                }
+            }
+        }
+    }
+    roots
+}
+
+/// The working directory and those above it up to the root of its git repository, nearest first.
+/// Outside of a repository only the working directory belongs to the project.
+fn project_directories<'a>(here: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
+    let mut directories = Vec::new();
+    for directory in here.ancestors() {
+        // The roots in the home directory are the user's own, even if dotfiles are kept in git.
+        if directory != here && Some(directory) == home {
+            break;
+        }
+        directories.push(directory);
+        if let Ok(git) = fs::symlink_metadata(directory.join(".git")) {
+            if same_owner(&git, here) {
+                return directories;
+            }
+            break;
+        }
+    }
+    vec![here]
+}
+
+/// Whether a repository belongs to the owner of the working directory. As for git's
+/// `safe.directory`: in a shared directory somebody else can make a repository around ours.
+#[cfg(unix)]
+fn same_owner(git: &Metadata, here: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(here).is_ok_and(|here| here.uid() == git.uid())
+}
+
+#[cfg(not(unix))]
+fn same_owner(_: &Metadata, _: &Path) -> bool {
+    true
+}
+
+/// Which directory each path leads to; `None` for what is none. One stat per path.
+#[cfg(unix)]
+fn identity(dir: &Path) -> Option<impl PartialEq + use<>> {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::metadata(dir).ok()?;
+    found.is_dir().then(|| (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(dir: &Path) -> Option<impl PartialEq + use<>> {
+    let found = fs::canonicalize(dir).ok()?;
+    found.is_dir().then_some(found)
+}
+
+/// What becomes of a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It is read.
+    Read,
+    /// It is no directory.
+    Missing,
+    /// It leads to the same directory as this earlier root, so it is not read again.
+    SameAs(usize),
+}
+
+impl State {
+    /// The word used in JSON and tables.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Missing => "missing",
+            Self::SameAs(_) => "duplicate",
+        }
+    }
+}
+
+/// What becomes of each root: a directory and the only file to take from it, if not all.
+pub(crate) fn states<'a>(roots: impl Iterator<Item = (&'a Path, Option<&'a str>)>) -> Vec<State> {
+    let mut seen: Vec<(usize, _, Option<&str>)> = Vec::new();
+    let state = |(at, (dir, only)): (usize, (&'a Path, Option<&'a str>))| {
+        let Some(directory) = identity(dir) else {
+            return State::Missing;
+        };
+        let mut earlier = seen.iter();
+        if let Some((first, ..)) = earlier.find(|it| it.1 == directory && it.2 == only) {
+            return State::SameAs(*first);
+        }
+        seen.push((at, directory, only));
+        State::Read
+    };
+    roots.enumerate().map(state).collect()
+}
+
+/// The number of skills of each root of a bundle that was made of roots in these states, and of
+/// what lies below them.
+pub(crate) fn counts(states: &[State], bundle: &Bundle) -> Result<(Vec<usize>, usize), Error> {
+    let mut counts = vec![0; states.len()];
+    let read: Vec<usize> = (0..states.len())
+        .filter(|at| states[*at] == State::Read)
+        .collect();
+    let mut below = 0;
+    for skill in bundle.catalog()?.skills() {
+        match read.get(skill?.root as usize) {
+            Some(at) => counts[*at] += 1,
+            None => below += 1,
+        }
+    }
+    Ok((counts, below))
+}
+
+/// `./.agent/skills: 3, ~/.agent/skills: missing, this binary: 12`
+pub(crate) fn summary(labels: &[&str], states: &[State], bundle: &Bundle) -> Result<String, Error> {
+    let (counts, below) = counts(states, bundle)?;
+    let mut parts = Vec::new();
+    for ((label, state), count) in labels.iter().zip(states).zip(counts) {
+        let outcome = match state {
+            State::Read => count.to_string(),
+            State::Missing => "missing".to_owned(),
+            State::SameAs(at) => format!("the same as {}", labels[*at]),
+        };
+        parts.push(format!("{label}: {outcome}"));
+    }
+    if below > 0 {
+        parts.push(format!("this binary: {below}"));
+    }
+    Ok(parts.join(", "))
+}
+
+/// Names in a warning.
+const MOST_NAMED: usize = 5;
+
+/// A warning about the user's skills that a project hides, as [`Catalog::hidden`] has them.
+pub(crate) fn hidden_skills(
+    catalog: &Catalog<'_>,
+    hidden: &BTreeMap<u32, Vec<Skill<'_>>>,
+) -> Option<String> {
+    let mut names = Vec::new();
+    for (winner, losers) in hidden.iter().take(MOST_NAMED) {
+        let winner = catalog.skill(*winner).ok()?;
+        let losers: Vec<_> = losers.iter().map(|loser| loser.root_label).collect();
+        let losers = losers.join(", ");
+        names.push(format!(
+            "`{}` of {} hides that of {losers}",
+            winner.path, winner.root_label
+        ));
+    }
+    let more = match hidden.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let all = "`skillbundle list --all` shows both, --no-project-roots leaves the project's out";
+    (!names.is_empty()).then(|| {
+        format!(
+            "skills of the project hide yours: {}{more}; {all}",
+            names.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(here: &Path, home: Option<&Path>, with_project: bool) -> Vec<String> {
+        let roots = below(here, home, with_project).into_iter();
+        roots.map(|root| root.label).take(4).collect()
+    }
+
+    #[test]
+    fn project_roots_are_looked_for_up_to_the_root_of_the_repository() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let home = temporary.path().join("home");
+        let deep = home.join("repository/packages/web");
+        fs::create_dir_all(&deep).expect("writable");
+        let all = || labels(&deep, Some(&home), true);
+        let alone = [
+            "./.agent/skills",
+            "~/.agent/skills",
+            "./.claude/skills",
+            "~/.claude/skills",
+        ];
+        assert_eq!(all(), alone, "no repository");
+        fs::create_dir(home.join(".git")).expect("writable");
+        assert_eq!(all(), alone, "the home directory is a repository");
+        fs::write(home.join("repository/.git"), "gitdir: elsewhere\n").expect("writable");
+        let upwards = [
+            "./.agent/skills",
+            "../.agent/skills",
+            "../../.agent/skills",
+            "~/.agent/skills",
+        ];
+        assert_eq!(all(), upwards);
+        let global = [
+            "~/.agent/skills",
+            "~/.claude/skills",
+            "~/.agents/skills",
+            "~/.copilot/skills",
+        ];
+        assert_eq!(labels(&deep, Some(&home), false), global);
+        assert_eq!(labels(&home, Some(&home), false), global);
+    }
+}
