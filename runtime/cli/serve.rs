@@ -13,7 +13,7 @@ use anyhow::Result;
 use skillbundle_server::Source;
 
 use super::list;
-use super::output::{info, with_help};
+use super::output::{self, describe, info, is_closed_pipe, with_help};
 use super::tool_args::ToolArgs;
 use crate::Exit;
 use crate::directories;
@@ -69,10 +69,20 @@ pub(crate) struct Args {
 
 /// Serves until the client closes stdin or, over HTTP, until a signal.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    log::to_stderr();
-    let ended = serve(select(&args.sources)?.source()?, args);
+    let _logging = log::to_stderr();
+    let ended = select(&args.sources)
+        .and_then(|selection| selection.source())
+        .and_then(|source| serve(source, args));
     directories::finish_writes();
-    ended
+    match ended {
+        Err(error) if !is_closed_pipe(&error) => {
+            // Like the log, the error must not wait for a stderr that nobody reads.
+            let (message, help) = describe(&error);
+            log::append((output::error_text(&message, help) + "\n").as_bytes());
+            Ok(Exit::CouldNotRun)
+        }
+        ended => ended,
+    }
 }
 
 /// What was named on the command line, or else in the environment.
