@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use skillbundle_server::Source;
+use skillbundle_server::{Options, Source};
 
 use super::list;
 use super::output::{self, describe, info, is_closed_pipe, with_help};
@@ -53,6 +53,9 @@ pub(crate) struct Args {
     sources: Sources,
     #[command(flatten)]
     tool_options: ToolArgs,
+    /// Keep serving over stdio after the process that started the server is gone
+    #[arg(long)]
+    no_parent_watch: bool,
     #[cfg_attr(
         feature = "http",
         command(flatten, next_help_heading = "Options for HTTP")
@@ -67,7 +70,7 @@ pub(crate) struct Args {
     http: Http,
 }
 
-/// Serves until the client closes stdin or, over HTTP, until a signal.
+/// Serves until the client closes stdin or is gone or, over HTTP, until a signal.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let _logging = log::to_stderr();
     let ended = select(&args.sources)
@@ -103,7 +106,10 @@ fn select(sources: &Sources) -> Result<Selection> {
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {
-    let options = args.tool_options.options();
+    let options = Options {
+        outlive_parent: args.no_parent_watch,
+        ..args.tool_options.options()
+    };
     if let Some(address) = args.http.address() {
         http::serve(source, options, address, &args.http)?;
         return Ok(Exit::Success);
