@@ -138,16 +138,23 @@ pub(crate) fn info(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
 }
 
-/// An error on stderr: what is wrong, then what to type.
+/// An error on stderr.
 pub(crate) fn error(message: &str, help: Option<&str>) {
+    info(&error_text(message, help));
+}
+
+/// An error for stderr: what is wrong, then what to type.
+pub(crate) fn error_text(message: &str, help: Option<&str>) -> String {
     let style = Style::stderr();
     let line = |code, label: &str, text: &str| {
         let label = style.styled(code, label);
-        info(&format!("{label} {}", display::many_lines(text)));
+        let text = display::many_lines(text);
+        format!("{label} {}", text.trim_end_matches('\n'))
     };
-    line("1;31", "error:", message);
-    if let Some(help) = help {
-        line("1;36", "help:", help);
+    let error = line("1;31", "error:", message);
+    match help {
+        Some(help) => format!("{error}\n{}", line("1;36", "help:", help)),
+        None => error,
     }
 }
 

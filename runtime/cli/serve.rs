@@ -10,10 +10,10 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use skillbundle_server::Source;
+use skillbundle_server::{Options, Source};
 
 use super::list;
-use super::output::{info, with_help};
+use super::output::{self, describe, info, is_closed_pipe, with_help};
 use super::tool_args::ToolArgs;
 use crate::Exit;
 use crate::directories;
@@ -55,6 +55,9 @@ pub(crate) struct Args {
     sources: Sources,
     #[command(flatten)]
     tool_options: ToolArgs,
+    /// Keep serving over stdio after the process that started the server is gone
+    #[arg(long)]
+    no_parent_watch: bool,
     #[cfg_attr(
         feature = "http",
         command(flatten, next_help_heading = "Options for HTTP")
@@ -69,12 +72,22 @@ pub(crate) struct Args {
     http: Http,
 }
 
-/// Serves until the client closes stdin or, over HTTP, until a signal.
+/// Serves until the client closes stdin or is gone or, over HTTP, until a signal.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    log::to_stderr();
-    let ended = serve(select(&args.sources)?.source()?, args);
+    let _logging = log::to_stderr();
+    let ended = select(&args.sources)
+        .and_then(|selection| selection.source())
+        .and_then(|source| serve(source, args));
     directories::finish_writes();
-    ended
+    match ended {
+        Err(error) if !is_closed_pipe(&error) => {
+            // Like the log, the error must not wait for a stderr that nobody reads.
+            let (message, help) = describe(&error);
+            log::append((output::error_text(&message, help) + "\n").as_bytes());
+            Ok(Exit::CouldNotRun)
+        }
+        ended => ended,
+    }
 }
 
 /// What was named on the command line, or else in the environment.
@@ -96,7 +109,10 @@ fn select(sources: &Sources) -> Result<Selection> {
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {
-    let options = args.tool_options.options();
+    let options = Options {
+        outlive_parent: args.no_parent_watch,
+        ..args.tool_options.options()
+    };
     if let Some(address) = args.http.address() {
         http::serve(source, options, address, &args.http)?;
         return Ok(Exit::Success);

@@ -23,6 +23,7 @@ impl ToolArgs {
             tools: self.tools.unwrap_or_default(),
             dotted_names: self.dotted_names,
             description_bytes: self.description_bytes,
+            outlive_parent: false,
             #[cfg(feature = "conformance-fixtures")]
             extra: None,
         }

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow};
@@ -48,6 +48,8 @@ pub(crate) struct Directories {
     is_logged: AtomicBool,
     /// The last warning about hidden skills.
     hidden: Mutex<Option<String>>,
+    /// Reports once that the cache cannot be written to.
+    not_stored: Once,
 }
 
 impl Directories {
@@ -66,6 +68,7 @@ impl Directories {
             outdated: Mutex::default(),
             is_logged: AtomicBool::default(),
             hidden: Mutex::default(),
+            not_stored: Once::new(),
         })
     }
 
@@ -147,18 +150,14 @@ impl Directories {
                 Ok(bundle)
             }
             Err(error) => {
-                tracing::warn!("{error}; the skills are kept in memory");
+                self.not_stored
+                    .call_once(|| tracing::warn!("{error}; the skills are kept in memory"));
                 Ok(image.to_bundle()?)
             }
         }
     }
 
-    /// Compiles roots. Also returns the findings that have not been reported before.
-    fn compile(
-        &self,
-        roots: &[Root],
-        previous: Option<&Bundle>,
-    ) -> Result<(Compiled, Vec<OutdatedSkill>, Vec<String>), Error> {
+    fn compile(&self, roots: &[Root], previous: Option<&Bundle>) -> Result<Compiled, Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
         };
@@ -169,16 +168,15 @@ impl Directories {
         }
         let mut compiled = skillbundle_compiler::recompile(roots, &options, &left)?;
         drop(left);
-        let outdated = self.outdated(roots, &compiled);
         if self.only.iter().any(Option::is_some) {
             select(&mut compiled, roots, &self.only);
         }
-        let lines = findings(std::mem::take(&mut compiled.report));
-        Ok((compiled, outdated, self.news(lines)))
+        Ok(compiled)
     }
 
-    /// Those of the findings that the last load did not have.
-    fn news(&self, lines: Vec<String>) -> Vec<String> {
+    /// The findings that have not been reported before.
+    fn new_findings(&self, report: Report) -> Vec<String> {
+        let lines = findings(report);
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let new = lines.iter().filter(|line| !reported.contains(*line));
         let new = new.cloned().collect();
@@ -238,6 +236,15 @@ impl Source for Directories {
     }
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
+        let loaded = self.load_whole(previous, &|| false)?;
+        Ok(loaded.expect("nothing is torn"))
+    }
+
+    fn load_whole(
+        &self,
+        previous: Option<&Bundle>,
+        is_torn: &dyn Fn() -> bool,
+    ) -> Result<Option<Loaded>, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
         let states = self.states_of_roots()?;
         let present = read(&states);
@@ -245,12 +252,17 @@ impl Source for Directories {
             // Nothing to compile: the baked-in bytes are served as they are.
             Some(bundle) if present.is_empty() => {
                 self.log_roots(&states, &bundle);
-                return Ok(bundle.into());
+                return Ok(Some(bundle.into()));
             }
             beneath => beneath,
         };
         let roots = self.roots_with(&states, |it| it == State::Read);
-        let (compiled, outdated, mut notices) = self.compile(&roots, previous)?;
+        let compiled = self.compile(&roots, previous)?;
+        if is_torn() {
+            return Ok(None);
+        }
+        let outdated = self.outdated(&roots, &compiled);
+        let mut notices = self.new_findings(compiled.report);
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
@@ -263,13 +275,13 @@ impl Source for Directories {
         let bundle = self.keep(&set, state, present, compiled.states)?;
         self.log_roots(&states, &bundle);
         notices.extend(self.hidden_skills(&bundle));
-        Ok(Loaded {
+        Ok(Some(Loaded {
             bases,
             bundle,
             notices,
             outdated,
             state: Some(state),
-        })
+        }))
     }
 
     fn stored(&self) -> Option<Loaded> {
@@ -337,6 +349,7 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
         outdated: Mutex::default(),
         is_logged: AtomicBool::default(),
         hidden: Mutex::default(),
+        not_stored: Once::new(),
     }
 }
 

@@ -1,22 +1,43 @@
-//! The log of `serve` on stderr. The library's subscriber is created with the
-//! first event, because it takes 48 KiB and a tenth of all page faults before
-//! the first answer.
+//! The log of `serve` on stderr, which holds back no call even if nobody reads it. The library's
+//! subscriber is created with the first event, because it takes 48 KiB and a tenth of all page
+//! faults before the first answer.
 
+mod queue;
+
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::env;
 use std::io;
+use std::panic::{self, PanicHookInfo};
 use std::str::FromStr;
 use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, set_global_default};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use queue::Queue;
+
 /// The environment variable with the log level.
 const VARIABLE: &str = "SKILLBUNDLE_LOG";
 
+/// How long the end of the process waits for lines that are not written yet.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+static QUEUE: Queue = Queue::new();
+
+/// Waits for the last lines when it is dropped.
+pub(super) struct Logging;
+
+/// Where the subscriber writes.
+struct Stderr;
+
 /// Logs to stderr from now on; stdout carries the protocol.
-pub(super) fn to_stderr() {
+pub(super) fn to_stderr() -> Logging {
+    // The default hook waits until stderr is read.
+    panic::set_hook(Box::new(report_panic));
     let wanted = env::var(VARIABLE).ok();
     let level = wanted
         .as_deref()
@@ -33,6 +54,42 @@ pub(super) fn to_stderr() {
             "{VARIABLE}: expected off, error, warn, info, debug or trace; logging from warn on"
         );
     }
+    Logging
+}
+
+/// Reports a panic as the default hook does.
+fn report_panic(panic: &PanicHookInfo<'_>) {
+    let trace = Backtrace::capture();
+    let trace = match trace.status() {
+        BacktraceStatus::Captured => format!("{trace}\n"),
+        _ => String::new(),
+    };
+    let thread = thread::current();
+    let name = thread.name().unwrap_or("<unnamed>");
+    append(format!("thread '{name}' {panic}\n{trace}").as_bytes());
+}
+
+/// Appends to stderr without waiting for it.
+pub(super) fn append(text: &[u8]) {
+    QUEUE.push(text, || Box::new(io::stderr()));
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        QUEUE.flush(LAST_LINES);
+    }
+}
+
+impl io::Write for Stderr {
+    /// The subscriber writes a whole event at once.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        append(event);
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Filters events, and creates the writer for the first one.
@@ -48,7 +105,7 @@ impl Log {
         self.writer.get_or_init(|| {
             Box::new(
                 tracing_subscriber::fmt()
-                    .with_writer(io::stderr)
+                    .with_writer(|| Stderr)
                     .with_ansi(false)
                     .with_target(false)
                     .with_max_level(self.level)

@@ -50,6 +50,8 @@ pub struct Options {
     /// list of skills in an answer. Unless set, the description takes what the bundle carries for
     /// it, under 8 KiB, and answers 16 KiB. Hosts cut descriptions at 2,048 to 16,384 characters.
     pub description_bytes: Option<usize>,
+    /// Serve on over stdio after the process that started this one is gone.
+    pub outlive_parent: bool,
     /// Methods of a test build.
     #[cfg(feature = "conformance-fixtures")]
     pub extra: Option<&'static Extra>,
@@ -61,8 +63,8 @@ impl Options {
     }
 }
 
-/// Serves the skills of `source` on stdin and stdout until stdin ends, the reader of stdout is gone,
-/// or the process is asked to stop. None of these is an error.
+/// Serves the skills of `source` on stdin and stdout until stdin ends, the reader of stdout or the
+/// host is gone, or the process is asked to stop. None of these is an error.
 pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

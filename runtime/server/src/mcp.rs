@@ -59,7 +59,7 @@ pub use toolset::Tools;
 #[derive(Clone)]
 pub(crate) struct Server {
     refresher: Refresher,
-    options: Options,
+    pub(crate) options: Options,
     tool_list: Arc<Mutex<tools::ListCache>>,
     /// What the client of a session knows, if it can be notified of changes.
     notifier: Option<Arc<Notifier>>,

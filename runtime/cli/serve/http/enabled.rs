@@ -12,7 +12,7 @@ use skillbundle_server::http::{self, Settings, Token};
 use skillbundle_server::{Options, Source};
 
 use super::Http;
-use crate::cli::output::info;
+use crate::cli::serve::log;
 
 /// The environment variable that may hold the token.
 const VARIABLE: &str = "SKILLBUNDLE_TOKEN";
@@ -32,7 +32,7 @@ pub(in super::super) fn serve(
         token: token(arguments)?,
     };
     let bound = http::bind(source, with_fixtures(options, arguments), settings)?;
-    info(&format!("listening on http://{}/mcp", bound.address()));
+    log::append(format!("listening on http://{}/mcp\n", bound.address()).as_bytes());
     Ok(bound.run()?)
 }
 

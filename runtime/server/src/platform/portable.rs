@@ -29,6 +29,12 @@ pub(crate) async fn asked_to_stop() -> io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
+/// Waits until the process that started this one is gone; forever, since only Unix can tell.
+#[cfg(not(unix))]
+pub(crate) async fn parent_gone() {
+    std::future::pending().await
+}
+
 impl Input {
     /// Starts a thread that reads to the end.
     pub(crate) fn from_reader(mut reader: impl Read + Send + 'static) -> io::Result<Self> {

@@ -6,17 +6,27 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fstat};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
+use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tokio::io::Interest;
 use tokio::io::unix::{AsyncFd, AsyncFdRegisterError};
+use tokio::time::sleep;
 
 /// Bytes per read. A pipe holds 64 KiB, requests are far smaller.
 const READ: usize = 64 * 1024;
+
+/// A parent that ends earlier than this has only launched the server, like a shell that starts it
+/// in the background, and is not the host.
+const LAUNCH: Duration = Duration::from_secs(5);
+
+/// How often the parent is looked up if the system cannot report its end.
+const PARENT_LOOKUP: Duration = Duration::from_secs(5);
 
 /// Where requests come from.
 pub(crate) struct Input(Watched);
@@ -71,6 +81,37 @@ pub(crate) async fn asked_to_stop() -> io::Result<()> {
         Watched::Plain(_) => std::future::pending().await,
     }
 }
+
+/// Waits until the process that started this one is gone; forever if it was only a launcher. Not by
+/// `PR_SET_PDEATHSIG`, which reports the end of the thread that started us.
+pub(crate) async fn parent_gone() {
+    let parent = getppid();
+    sleep(LAUNCH).await;
+    let Some(host) = parent.filter(|_| getppid() == parent) else {
+        return std::future::pending().await;
+    };
+    await_exit(host).await;
+    while getppid() == parent {
+        sleep(PARENT_LOOKUP).await;
+    }
+}
+
+/// Waits for the end of a process. Returns early if the system has no `pidfd_open`.
+#[cfg(target_os = "linux")]
+async fn await_exit(process: Pid) {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    let Ok(process) = pidfd_open(process, PidfdFlags::empty()) else {
+        return;
+    };
+    if let Ok(Watched::Polled(process)) = Watched::new(process, Interest::READABLE) {
+        // The caller looks for itself.
+        let _ = process.readable().await;
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unused_async, reason = "the same signature as on Linux")]
+async fn await_exit(_: Pid) {}
 
 impl Input {
     pub(crate) fn new(fd: OwnedFd) -> io::Result<Self> {

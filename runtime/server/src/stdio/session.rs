@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{InputLine, Lines};
@@ -32,10 +32,18 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// some seconds.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How long what the host sent before its end may take to arrive.
+const LAST_MESSAGES: Duration = Duration::from_secs(1);
+
+/// How long the pipes of a host that is gone must be silent.
+const SILENCE: Duration = Duration::from_secs(4);
+
 /// What arrives.
 struct Session {
     input: Input,
     lines: Lines,
+    /// Notified of each message.
+    heard: Arc<tokio::sync::Notify>,
     /// Messages handled in this turn.
     taken: usize,
     ended: bool,
@@ -50,14 +58,17 @@ struct Dispatcher {
     era: Option<Era>,
 }
 
-/// Serves one client until it closes stdin or stops reading stdout, or until the process is asked
-/// to stop.
+/// Serves one client until it closes stdin or stops reading stdout, until the process is asked to
+/// stop, or until its host is gone.
 pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<(), Error> {
     let outbox = Arc::new(Outbox::new(output));
     let closing = CancellationToken::new();
+    let heard = Arc::new(tokio::sync::Notify::new());
+    let watch_parent = !server.options.outlive_parent;
     let mut session = Session {
         input,
         lines: Lines::default(),
+        heard: Arc::clone(&heard),
         taken: 0,
         ended: false,
         dispatcher: Dispatcher {
@@ -73,9 +84,16 @@ pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<
         let _ = timeout(DRAIN, outbox.idle()).await;
         outbox.last_flush().await;
     };
+    let stopped = async {
+        tokio::select! {
+            asked = platform::asked_to_stop() => asked.map_err(Error::Runtime),
+            () = outbox.reader_gone() => Ok(()),
+            () = host_gone(&heard), if watch_parent => Ok(()),
+        }
+    };
     tokio::select! {
         () = to_the_end => Ok(()),
-        stopped = stopped(&outbox) => {
+        stopped = stopped => {
             closing.cancel();
             // Lets listeners send their results.
             tokio::task::yield_now().await;
@@ -86,12 +104,16 @@ pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<
     }
 }
 
-/// Returns when the process is asked to stop, or the reader of stdout is gone.
-async fn stopped(outbox: &Outbox) -> Result<(), Error> {
-    tokio::select! {
-        asked = platform::asked_to_stop() => asked.map_err(Error::Runtime),
-        () = outbox.reader_gone() => Ok(()),
+/// Returns when the host is gone although another process, such as a child that inherited them,
+/// still holds the pipes: the parent has ended, and nothing arrives. If messages still arrive, the
+/// parent was not the host, and only the pipes count from then on.
+async fn host_gone(heard: &tokio::sync::Notify) {
+    platform::parent_gone().await;
+    sleep(LAST_MESSAGES).await;
+    if timeout(SILENCE, heard.notified()).await.is_ok() {
+        return std::future::pending().await;
     }
+    tracing::info!("the host is gone");
 }
 
 impl Session {
@@ -117,6 +139,7 @@ impl Session {
                 }
             };
             self.taken += 1;
+            self.heard.notify_waiters();
             self.dispatcher.dispatch(message);
         }
     }
