@@ -78,7 +78,7 @@ impl Draft {
 #[derive(Debug, Default)]
 pub(crate) struct Drafts {
     /// The skills, root by root, sorted by their file's path.
-    pub(crate) drafts: Vec<Draft>,
+    pub(crate) skills: Vec<Draft>,
     /// Files that were meant as skills and did not load.
     pub(crate) failed: Vec<Failed>,
     /// What is known of every file that may hold a skill.
@@ -94,7 +94,7 @@ impl Drafts {
         tree: &Tree,
         out: &[Diagnostic],
     ) -> Vec<FileId> {
-        let skills = self.drafts.iter().map(|it| it.shown.as_str());
+        let skills = self.skills.iter().map(|it| it.shown.as_str());
         let related = out.iter().flat_map(|it| &it.related);
         let quoted = out.iter().map(|it| it.file.as_str());
         let quoted = quoted.chain(related.filter_map(|it| it.file.as_deref()));
@@ -140,7 +140,7 @@ fn empty_roots<'a>(
     discovered: &'a [Discovery],
     all: &'a Drafts,
 ) -> impl Iterator<Item = Diagnostic> + 'a {
-    let loaded = all.drafts.iter().map(|it| it.entry.root);
+    let loaded = all.skills.iter().map(|it| it.entry.root);
     let meant: BTreeSet<u32> = loaded.chain(all.failed.iter().map(|it| it.root)).collect();
     let roots = (0u32..).zip(tree.roots.iter().zip(discovered));
     let empty = roots.filter(move |(index, (root, discovery))| {
@@ -223,7 +223,7 @@ fn skill_files(
     for (skill, (draft, diagnostics)) in root.skills.iter().zip(read) {
         out.extend(diagnostics);
         match draft {
-            Some(draft) => all.drafts.push(draft),
+            Some(draft) => all.skills.push(draft),
             None => all.failed.push(failed(tree, skill.file, &skill.directory)),
         }
     }
@@ -266,7 +266,7 @@ fn pages(
             traits.is_skill = true;
         }
         if let Some(draft) = reuse.draft(tree, id) {
-            all.drafts.push(draft);
+            all.skills.push(draft);
             continue;
         }
         let document = take(parsed, id, out);
@@ -274,7 +274,7 @@ fn pages(
             dialect::read_page(source, has_resources.then_some(resources), out)
         });
         match draft {
-            Some(draft) => all.drafts.push(draft),
+            Some(draft) => all.skills.push(draft),
             None => all.failed.push(failed(tree, id, resources)),
         }
     }
@@ -356,7 +356,7 @@ fn is_about_the_repository(path: &str) -> bool {
 /// Reports pages with keywords among another page's files, unless it declares them.
 fn misplaced(tree: &Tree, in_resources: &[FileId], all: &Drafts) -> Vec<Diagnostic> {
     let declared: BTreeSet<(usize, String)> =
-        all.drafts.iter().flat_map(Draft::declared_paths).collect();
+        all.skills.iter().flat_map(Draft::declared_paths).collect();
     let mut out = Vec::new();
     for &id in in_resources {
         let path = &tree.entry(id).path;

@@ -38,7 +38,7 @@ pub(crate) fn keep(
                 Diagnostic::new(Code::LastGoodKept, shown.as_str(), message)
                     .help("fix the other problems of this file"),
             );
-            drafts.drafts.push(kept(skill, failed.root, shown));
+            drafts.skills.push(kept(skill, failed.root, shown));
         }
     }
 }
@@ -54,7 +54,7 @@ fn unfinished_pages(
     good: &Good<'_>,
 ) -> Vec<Failed> {
     let loaded = drafts
-        .drafts
+        .skills
         .iter()
         .map(|it| (it.entry.root, it.entry.file_path.as_str()));
     let failed = drafts

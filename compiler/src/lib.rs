@@ -177,7 +177,7 @@ fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<
     }
 
     let draft::Drafts {
-        drafts,
+        skills: drafts,
         failed,
         files,
     } = drafts;

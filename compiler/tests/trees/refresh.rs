@@ -164,6 +164,9 @@ fn a_failed_skill_has_the_path_it_would_have() {
     assert_eq!(failed, [(0, "", "SKILL.md"), (0, "g/a", "g/a/SKILL.md")]);
 }
 
+/// A file, and its new text; `None` removes it.
+type Change<'a> = (&'a str, Option<String>);
+
 #[test]
 fn compiling_only_what_changed_gives_the_same_as_compiling_everything() {
     let tree = Tree::new();
@@ -183,7 +186,6 @@ fn compiling_only_what_changed_gives_the_same_as_compiling_everything() {
     ] {
         tree.file(path, text);
     }
-    type Change<'a> = (&'a str, Option<String>);
     let changes: &[Change<'_>] = &[
         ("r/a/SKILL.md", Some(skill("a", "changed"))),
         ("r/a/notes.txt", Some("more notes".to_owned())),

@@ -268,7 +268,7 @@ impl Refresher {
             sleep(AFTER_START).await;
             if let Ok(mut check) = Arc::clone(&inner.check).try_lock_owned() {
                 drop(tokio::task::spawn_blocking(move || {
-                    look(&inner, &mut check)
+                    look(&inner, &mut check);
                 }));
             }
         });

@@ -14,6 +14,10 @@ mod system;
 #[path = "watch/unavailable.rs"]
 mod system;
 
+#[cfg_attr(
+    not(all(feature = "watch", target_os = "linux")),
+    expect(dead_code, reason = "nothing reports changes there")
+)]
 mod pending;
 
 use std::collections::HashSet;
@@ -60,6 +64,10 @@ pub(crate) enum Verdict {
 
 /// Why a place cannot be watched.
 #[derive(Debug)]
+#[cfg_attr(
+    not(all(feature = "watch", target_os = "linux")),
+    expect(dead_code, reason = "nothing can be watched there")
+)]
 pub(crate) enum Unwatchable {
     /// The file system reports no changes of other machines.
     NoEvents(PathBuf),
@@ -135,8 +143,7 @@ impl Watch {
         }
     }
 
-    /// How long ago the last change was; `None` if there was none since the last
-    /// [`Self::accept`].
+    /// How long ago the last change was; `None` if there was none since the last look.
     pub(crate) fn quiet_for(&self) -> Option<Duration> {
         let last = self.collect().last?;
         Some(last.elapsed())

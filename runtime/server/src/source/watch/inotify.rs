@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use rustix::fs::FsWord;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 use tokio::io::Interest as Readiness;
@@ -24,7 +25,7 @@ const BUFFER: usize = 16 * 1024;
 
 /// The file systems on which other machines, or a program, may change files without an event here
 /// (`f_type` of statfs(2)).
-const WITHOUT_EVENTS: &[u32] = &[
+const WITHOUT_EVENTS: &[FsWord] = &[
     0x6969,      // NFS
     0x517B,      // SMB
     0xFF53_4D42, // CIFS
@@ -104,10 +105,7 @@ impl Events {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => return Ok(None),
             Err(error) => return Err(Unwatchable::Refused(error.into())),
         };
-        if WITHOUT_EVENTS
-            .iter()
-            .any(|known| i64::from(*known) == i64::from(kind))
-        {
+        if WITHOUT_EVENTS.contains(&kind) {
             return Err(Unwatchable::NoEvents(directory.to_owned()));
         }
         match inotify::add_watch(&self.queue, directory, events) {

@@ -25,6 +25,9 @@ fn look(watch: &Watch) {
     assert_eq!(watch.verdict(), Verdict::Unchanged);
 }
 
+/// What happens, how, and which verdict follows.
+type Change<'a> = (&'a str, &'a dyn Fn(), &'a dyn Fn(Verdict) -> bool);
+
 #[test]
 fn every_way_to_change_a_tree_is_reported_before_the_change_returns() {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -35,7 +38,6 @@ fn every_way_to_change_a_tree_is_reported_before_the_change_returns() {
     let watch = watching(directory.path());
     let is_step = |verdict| matches!(verdict, Verdict::Wait(_));
     let is_changed = |verdict| verdict == Verdict::Changed;
-    type Change<'a> = (&'a str, &'a dyn Fn(), &'a dyn Fn(Verdict) -> bool);
     let changes: [Change<'_>; 8] = [
         (
             "a write",
