@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use skillbundle_compiler::{
@@ -39,6 +39,8 @@ pub(crate) struct Directories {
     generations: OnceLock<Option<Generations>>,
     /// The states of the files of the last load.
     states: Mutex<Option<FileStates>>,
+    /// Reports once that the cache cannot be written to.
+    not_stored: Once,
 }
 
 impl Directories {
@@ -54,6 +56,7 @@ impl Directories {
             reported: Mutex::default(),
             generations: OnceLock::new(),
             states: Mutex::default(),
+            not_stored: Once::new(),
         })
     }
 
@@ -117,18 +120,14 @@ impl Directories {
                 Ok(bundle)
             }
             Err(error) => {
-                tracing::warn!("{error}; the skills are kept in memory");
+                self.not_stored
+                    .call_once(|| tracing::warn!("{error}; the skills are kept in memory"));
                 Ok(Bundle::from_bytes(&bytes)?)
             }
         }
     }
 
-    /// Compiles roots. Also returns the findings that have not been reported before.
-    fn compile(
-        &self,
-        roots: &[Root],
-        previous: Option<&Bundle>,
-    ) -> Result<(Compiled, Vec<String>), Error> {
+    fn compile(&self, roots: &[Root], previous: Option<&Bundle>) -> Result<Compiled, Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
         };
@@ -142,12 +141,17 @@ impl Directories {
         if self.only.iter().any(Option::is_some) {
             select(&mut compiled, roots, &self.only);
         }
-        let lines = findings(std::mem::take(&mut compiled.report));
+        Ok(compiled)
+    }
+
+    /// The findings that have not been reported before.
+    fn new_findings(&self, report: Report) -> Vec<String> {
+        let lines = findings(report);
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let new = lines.iter().filter(|line| !reported.contains(*line));
         let new = new.cloned().collect();
         *reported = lines.into_iter().collect();
-        Ok((compiled, new))
+        new
     }
 }
 
@@ -165,15 +169,28 @@ impl Source for Directories {
     }
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
+        let loaded = self.load_whole(previous, &|| false)?;
+        Ok(loaded.expect("nothing is torn"))
+    }
+
+    fn load_whole(
+        &self,
+        previous: Option<&Bundle>,
+        is_torn: &dyn Fn() -> bool,
+    ) -> Result<Option<Loaded>, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
         let present = self.present()?;
         let beneath = match beneath {
             // Nothing to compile: the baked-in bytes are served as they are.
-            Some(bundle) if present.is_empty() => return Ok(bundle.into()),
+            Some(bundle) if present.is_empty() => return Ok(Some(bundle.into())),
             beneath => beneath,
         };
         let roots: Vec<Root> = present.iter().map(|&at| self.roots[at].clone()).collect();
-        let (compiled, notices) = self.compile(&roots, previous)?;
+        let compiled = self.compile(&roots, previous)?;
+        if is_torn() {
+            return Ok(None);
+        }
+        let notices = self.new_findings(compiled.report);
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
@@ -181,12 +198,12 @@ impl Source for Directories {
         let mut fingerprints = skillbundle_compiler::fingerprints(&self.absent(&present))?;
         fingerprints.extend(compiled.fingerprints);
         let state = combined(&fingerprints);
-        Ok(Loaded {
+        Ok(Some(Loaded {
             bases: self.bases(&present),
             bundle: self.keep(&set, state, present, compiled.states)?,
             notices,
             state: Some(state),
-        })
+        }))
     }
 
     fn stored(&self) -> Option<Loaded> {
@@ -249,6 +266,7 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
         reported: Mutex::default(),
         generations: OnceLock::new(),
         states: Mutex::default(),
+        not_stored: Once::new(),
     }
 }
 

@@ -11,6 +11,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use skillbundle_format::{Bundle, Store};
@@ -37,6 +38,17 @@ pub trait Source: Send + Sync + 'static {
     /// The skills in their present state. `previous` is what the last load gave, for sources that
     /// build on it.
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error>;
+
+    /// The same for a source whose files may be in the middle of a change: it asks `is_torn` when it
+    /// has read them, and returns `None`, without any other effect, if what it read does not count.
+    fn load_whole(
+        &self,
+        previous: Option<&Bundle>,
+        is_torn: &dyn Fn() -> bool,
+    ) -> Result<Option<Loaded>, Error> {
+        let _ = is_torn;
+        self.load(previous).map(Some)
+    }
 
     /// Skills that an earlier process has left, if any. They are served until the first look at
     /// the source has shown whether they are still current, so this must be fast.
@@ -115,6 +127,8 @@ pub struct Archive {
     store: Option<Store>,
     /// The fingerprint of the file that was loaded last; 0 if there was none.
     loaded: AtomicU64,
+    /// Reports once that the store cannot be written to.
+    not_stored: Once,
 }
 
 /// Files up to this many bytes are copied and verified where they are loaded: it takes a
@@ -147,6 +161,7 @@ impl Archive {
             path: std::path::absolute(path)?,
             store,
             loaded: AtomicU64::new(0),
+            not_stored: Once::new(),
         })
     }
 
@@ -163,7 +178,8 @@ impl Archive {
     fn open(&self) -> Result<Bundle, skillbundle_format::Error> {
         match self.store.as_ref().map(|store| store.copy(&self.path)) {
             Some(Err(error @ skillbundle_format::Error::Store { .. })) => {
-                tracing::warn!("{error}; the bundle is kept in memory");
+                self.not_stored
+                    .call_once(|| tracing::warn!("{error}; the bundle is kept in memory"));
                 self.read()
             }
             Some(opened) => opened,
@@ -269,6 +285,14 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         (**self).load(previous)
+    }
+
+    fn load_whole(
+        &self,
+        previous: Option<&Bundle>,
+        is_torn: &dyn Fn() -> bool,
+    ) -> Result<Option<Loaded>, Error> {
+        (**self).load_whole(previous, is_torn)
     }
 
     fn stored(&self) -> Option<Loaded> {

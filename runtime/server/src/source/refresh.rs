@@ -10,9 +10,12 @@
 //! to its end even if its caller stops waiting, so a client that hangs up and asks again does not
 //! start a second one.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -21,7 +24,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::{sleep, timeout};
 
 use super::current::{Current, Generation};
-use super::watch::{LONGEST, Unwatchable, Verdict, Watch};
+use super::watch::{LONGEST, Place, Unwatchable, Verdict, Watch};
 use super::{Kind, Source};
 use crate::error::Error;
 
@@ -46,6 +49,16 @@ const WATCH_RETRY: Duration = Duration::from_secs(60);
 /// How long a state that did not load is left alone. Without this pause every call would try
 /// again; with it a passing failure (no file descriptors left) still heals.
 const RETRY: Duration = Duration::from_secs(2);
+
+/// How often a look reads again because files were incomplete, if there are skills to serve.
+const ATTEMPTS: usize = 3;
+
+/// How long it waits in between, and how often if files are incomplete even then.
+const NEXT_ATTEMPT: Duration = Duration::from_millis(10);
+const WAITS: usize = 20;
+
+/// How long loads are discarded if each of them meets other incomplete files.
+const STALEST: Duration = Duration::from_secs(30);
 
 /// How often the same failure is reported on stderr.
 const REPORT: Duration = Duration::from_secs(60);
@@ -100,10 +113,17 @@ struct Check {
     /// When the last look at the source began.
     began: Option<Instant>,
     failure: Option<Failure>,
-    /// Since when loads are discarded because files were being written.
-    discarding: Option<Instant>,
+    /// Set while loads are discarded because files were being written.
+    discarding: Option<Discarding>,
     /// When watching failed.
     unwatchable: Option<Instant>,
+}
+
+/// Loads that were discarded, one after the other.
+struct Discarding {
+    since: Instant,
+    /// The files that were incomplete in each of them.
+    always: HashSet<Place>,
 }
 
 struct Failure {
@@ -341,11 +361,31 @@ impl Inner {
 
     /// Looks at the source, and watches it from here on. May block.
     fn look_fully(&self, check: &mut Check) {
-        if self.current.get().is_some() && self.source.is_being_changed() {
-            return;
+        for attempt in 1.. {
+            let has_skills = self.current.get().is_some();
+            if has_skills && self.source.is_being_changed() {
+                return;
+            }
+            self.watch_changes(check);
+            self.sweep(check);
+            // Whatever is incomplete even now may take long; calls need not wait for it.
+            let is_enough = || attempt == ATTEMPTS || self.verdict() == Some(Verdict::Incomplete);
+            if check.discarding.is_none() || has_skills && is_enough() {
+                return;
+            }
+            self.await_rest();
         }
-        self.watch_changes(check);
-        self.sweep(check);
+    }
+
+    /// Waits until no file is incomplete, for a moment at most.
+    fn await_rest(&self) {
+        for _ in 0..WAITS {
+            thread::sleep(NEXT_ATTEMPT);
+            let verdict = self.verdict();
+            if !matches!(verdict, Some(Verdict::Incomplete | Verdict::Wait(_))) {
+                return;
+            }
+        }
     }
 
     /// Looks at a source that was only looked at without blocking so far, if it can be watched.
@@ -415,26 +455,49 @@ impl Inner {
         if self.unverified.load(Ordering::Acquire) {
             check.loaded = self.current.get().and_then(|stored| stored.state());
         }
+        let discarding = check.discarding.take();
         match state {
             Ok(state) if check.loaded == Some(state) => check.failure = None,
             Ok(state) if check.gave_up_on(state) => {}
-            Ok(state) => self.load(check, state),
+            Ok(state) => check.discarding = self.load(check, state, discarding),
             Err(error) => check.fail(None, self.blame(&error)),
         }
         check.began = Some(began);
     }
 
     /// Loads and publishes. `state` was asked for before, so a change during the load shows as a
-    /// moved fingerprint the next time.
-    fn load(&self, check: &mut Check, state: u64) {
+    /// moved fingerprint the next time. Returns what has been discarded, if that is the outcome.
+    fn load(
+        &self,
+        check: &mut Check,
+        state: u64,
+        discarding: Option<Discarding>,
+    ) -> Option<Discarding> {
         let previous = self.current.get();
         let bundle = previous.as_ref().map(|generation| generation.bundle());
-        let loaded = catch_unwind(AssertUnwindSafe(|| self.source.load(bundle)))
-            .unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
-            .and_then(Generation::new);
+        let watch = self.watch.load_full();
+        if let Some(watch) = &watch {
+            watch.reading_begins();
+        }
+        let patience = if previous.is_some() { STALEST } else { LONGEST };
+        let discarding = RefCell::new(discarding);
+        let is_torn = || {
+            let Some(torn) = watch.as_ref().map(|watch| watch.torn()) else {
+                return false;
+            };
+            let is_locked = previous.is_some() && self.source.is_being_changed();
+            let mut discarding = discarding.borrow_mut();
+            let discarding = discarding.get_or_insert_with(|| Discarding::new(&torn));
+            is_locked || !torn.is_empty() && discarding.discards(&torn, patience)
+        };
+        let loaded = catch_unwind(AssertUnwindSafe(|| {
+            self.source.load_whole(bundle, &is_torn)
+        }))
+        .unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
+        .and_then(|loaded| loaded.map(Generation::new).transpose());
         match loaded {
-            Ok(_) if previous.is_some() && self.is_half_written(check) => {}
-            Ok(generation) => {
+            Ok(None) => return discarding.into_inner(),
+            Ok(Some(generation)) => {
                 tracing::info!(
                     skills = generation.len(),
                     "loaded {}",
@@ -446,22 +509,31 @@ impl Inner {
             }
             Err(error) => check.fail(Some(state), self.blame(&error)),
         }
-    }
-
-    /// Whether a file may have been read while it was being written. If that goes on, what was
-    /// read counts after all.
-    fn is_half_written(&self, check: &mut Check) -> bool {
-        let incomplete = self.verdict() == Some(Verdict::Incomplete);
-        let since = *check.discarding.get_or_insert_with(Instant::now);
-        if incomplete && since.elapsed() < LONGEST {
-            return true;
-        }
-        check.discarding = None;
-        false
+        None
     }
 
     fn blame(&self, error: &Error) -> String {
         format!("{}: {error:#}", self.source.describe())
+    }
+}
+
+impl Discarding {
+    /// The first load to be discarded, because these files were incomplete.
+    fn new(torn: &HashSet<Place>) -> Self {
+        Self {
+            since: Instant::now(),
+            always: torn.clone(),
+        }
+    }
+
+    /// Whether to discard one more load, during which these files were incomplete. A file that
+    /// never comes to rest, such as a log, counts as it is after a while; if there are always
+    /// others, everything does after `patience`.
+    fn discards(&mut self, torn: &HashSet<Place>, patience: Duration) -> bool {
+        self.always.retain(|place| torn.contains(place));
+        let age = self.since.elapsed();
+        let has_others = torn.len() > self.always.len();
+        age < LONGEST || has_others && age < patience
     }
 }
 

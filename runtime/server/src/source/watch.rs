@@ -16,6 +16,7 @@ mod system;
 
 mod pending;
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pending::Pending;
-pub(crate) use pending::{LONGEST, QUIET};
+pub(crate) use pending::{LONGEST, Place, QUIET};
 
 /// The places whose changes matter to a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,13 +93,25 @@ impl Watch {
     pub(crate) fn look_begins(&self) -> bool {
         let mut pending = self.collect();
         self.moved.store(true, Ordering::Release);
-        std::mem::take(&mut *pending).structure
+        pending.look_begins(Instant::now())
+    }
+
+    /// The files are read from now on.
+    pub(crate) fn reading_begins(&self) {
+        self.collect().reading_begins(Instant::now());
+    }
+
+    /// The files that were incomplete at any time since reading began: what was read may be half of
+    /// them.
+    pub(crate) fn torn(&self) -> HashSet<Place> {
+        self.collect().torn.clone()
     }
 
     /// A look at the source has ended. If it went well, the current skills are those of the time
     /// when it began, and only later changes count.
     pub(crate) fn look_ended(&self, well: bool) {
-        let pending = self.collect();
+        let mut pending = self.collect();
+        pending.look_ended(well);
         let moved = !well || pending.last.is_some();
         self.moved.store(moved, Ordering::Release);
     }

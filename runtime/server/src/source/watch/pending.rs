@@ -1,6 +1,6 @@
 //! Changes that were reported and not looked at yet, and when they are complete enough to be read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(5);
 const MOST_NAMES: usize = 10_000;
 
 /// A file in a watched directory: the directory's number, and the name.
-pub(super) type Place = (i32, OsString);
+pub(crate) type Place = (i32, OsString);
 
 /// Changes that nobody has looked at yet.
 #[derive(Debug, Default)]
@@ -35,28 +35,85 @@ pub(super) struct Pending {
     /// Whether directories have come or gone, or events were lost.
     pub(super) structure: bool,
     unfinished: HashMap<Place, Unfinished>,
+    /// What was incomplete at any time since reading began.
+    pub(super) torn: HashSet<Place>,
+    /// What was incomplete when the look began. It counts again if the look comes to nothing.
+    carried: Carried,
+}
+
+/// Changes from before a look.
+#[derive(Debug, Default)]
+struct Carried {
+    first: Option<Instant>,
+    last: Option<Instant>,
+    unfinished: HashMap<Place, Unfinished>,
 }
 
 /// Why a file should not be read yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unfinished {
-    /// Created or written to, and not closed yet.
-    Open,
+    /// Created or written to, for the last time then, and not closed yet.
+    Open(Instant),
     /// A file that has vanished, or a directory that has appeared: since then.
     Since(Instant),
 }
 
+impl Unfinished {
+    /// Whether a reader should still wait for what comes next.
+    fn is_recent(self, now: Instant) -> bool {
+        match self {
+            Self::Open(at) => now.duration_since(at) < QUIET,
+            Self::Since(at) => now.duration_since(at) < NEXT_STEP,
+        }
+    }
+}
+
 impl Pending {
+    /// A look at the source begins, which sees every change up to now. Returns whether directories
+    /// have come or gone.
+    pub(super) fn look_begins(&mut self, now: Instant) -> bool {
+        let before = std::mem::take(self);
+        self.carried = Carried {
+            first: before.first,
+            last: before.last,
+            unfinished: before.unfinished,
+        };
+        let carried = &mut self.carried.unfinished;
+        carried.retain(|_, what| what.is_recent(now));
+        before.structure
+    }
+
+    /// The files are read from now on.
+    pub(super) fn reading_begins(&mut self, now: Instant) {
+        let unfinished = self.unfinished.iter().chain(&self.carried.unfinished);
+        let recent = unfinished.filter(|(_, what)| what.is_recent(now));
+        self.torn = recent.map(|(place, _)| place.clone()).collect();
+    }
+
+    /// The look has ended. Unless it went well, what was incomplete when it began still is.
+    pub(super) fn look_ended(&mut self, well: bool) {
+        let before = std::mem::take(&mut self.carried);
+        if well || before.unfinished.is_empty() {
+            return;
+        }
+        self.first = before.first.or(self.first);
+        self.last = self.last.or(before.last);
+        for (place, what) in before.unfinished {
+            self.unfinished.entry(place).or_insert(what);
+        }
+    }
+
     /// A file was created or written to. It is complete when it is closed.
     pub(super) fn note_open(&mut self, place: Place, now: Instant) {
         self.note(now);
-        self.remember(place, Unfinished::Open);
+        self.remember(place, Unfinished::Open(now));
     }
 
     /// A file was closed after writing, or a complete one was moved here.
     pub(super) fn note_complete(&mut self, place: &Place, now: Instant) {
         self.note(now);
         self.unfinished.remove(place);
+        self.carried.unfinished.remove(place);
     }
 
     /// A file or directory was removed or moved away, and may be about to be replaced; or a
@@ -79,6 +136,9 @@ impl Pending {
     }
 
     fn remember(&mut self, place: Place, what: Unfinished) {
+        if self.torn.len() < MOST_NAMES {
+            self.torn.insert(place.clone());
+        }
         if self.unfinished.len() < MOST_NAMES {
             self.unfinished.insert(place, what);
         }
@@ -95,7 +155,7 @@ impl Pending {
         let mut wait = Duration::ZERO;
         for what in self.unfinished.values() {
             match what {
-                Unfinished::Open => return Verdict::Incomplete,
+                Unfinished::Open(_) => return Verdict::Incomplete,
                 Unfinished::Since(at) => {
                     wait = wait.max(NEXT_STEP.saturating_sub(now.duration_since(*at)));
                 }
@@ -111,6 +171,40 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_is_torn_by_what_is_incomplete_before_or_during_it() {
+        type Step = fn(&mut Pending, Instant);
+        let open: Step = |it, now| it.note_open(place("a"), now);
+        let close: Step = |it, now| it.note_complete(&place("a"), now);
+        let gone: Step = |it, now| it.note_step(place("a"), now);
+        // What happens before the look and during it, whether it is torn, and what a call should do
+        // once it has come to nothing.
+        let cases: [(&[Step], &[Step], bool, Verdict); 7] = [
+            (&[], &[], false, Verdict::Unchanged),
+            (&[open], &[], true, Verdict::Incomplete),
+            (&[open, close], &[], false, Verdict::Unchanged),
+            (&[open], &[close], true, Verdict::Changed),
+            (&[], &[open], true, Verdict::Incomplete),
+            (&[], &[open, close], true, Verdict::Changed),
+            (&[gone], &[], true, Verdict::Wait(NEXT_STEP)),
+        ];
+        let now = Instant::now();
+        for (before, during, is_torn, verdict) in cases {
+            let mut pending = Pending::default();
+            for step in before {
+                step(&mut pending, now);
+            }
+            pending.look_begins(now);
+            pending.reading_begins(now);
+            for step in during {
+                step(&mut pending, now);
+            }
+            assert_eq!(!pending.torn.is_empty(), is_torn, "{pending:?}");
+            pending.look_ended(false);
+            assert_eq!(pending.verdict(now), verdict, "{pending:?}");
+        }
+    }
 
     fn place(name: &str) -> Place {
         (1, name.into())

@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
 
 use super::{Verdict, Watch, WatchPaths};
 
@@ -157,6 +156,8 @@ fn more_events_than_the_system_queues_are_a_change() {
         fs::write(&file, "text").expect("writable");
         fs::remove_file(&file).expect("writable");
     }
-    std::thread::sleep(Duration::from_millis(60));
+    while let Verdict::Wait(time) = watch.verdict() {
+        std::thread::sleep(time);
+    }
     assert_eq!(watch.verdict(), Verdict::Changed);
 }
