@@ -6,6 +6,7 @@ mod cli;
 mod corpus;
 mod deploy;
 mod evaluation;
+mod faults;
 mod format;
 mod hostile;
 mod http;
