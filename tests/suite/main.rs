@@ -8,6 +8,7 @@ mod deploy;
 mod evaluation;
 mod faults;
 mod format;
+mod hammer;
 mod hostile;
 mod http;
 mod matching;
