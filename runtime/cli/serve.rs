@@ -55,7 +55,7 @@ pub(crate) struct Args {
     sources: Sources,
     #[command(flatten)]
     tool_options: ToolArgs,
-    /// Keep serving over stdio after the process that started the server is gone
+    /// Keep serving after the process that started the server is gone
     #[arg(long)]
     no_parent_watch: bool,
     #[cfg_attr(

@@ -9,8 +9,8 @@ use skillbundle_compiler::{Compiled, Options, Root};
 use skillbundle_format::Bundle;
 
 pub(crate) use skillbundle_testkit::{
-    Client, LEGACY, Output, Session, assert_golden, assert_same, base64, copy_tree, diff, files_in,
-    finish, fixture, material, say, test_with, text_of, updating, with_meta, workspace,
+    Client, LEGACY, Output, PATIENCE, Session, assert_golden, assert_same, base64, copy_tree, diff,
+    files_in, finish, fixture, material, say, test_with, text_of, updating, with_meta, workspace,
 };
 
 /// A temporary folder that can be compiled and served.

@@ -126,7 +126,7 @@ struct Check {
 struct Discarding {
     since: Instant,
     /// The files that were incomplete in each of them.
-    always: Option<HashSet<Place>>,
+    always: HashSet<Place>,
 }
 
 struct Failure {
@@ -489,10 +489,15 @@ impl Inner {
             watch.reading_begins();
         }
         let patience = if previous.is_some() { STALEST } else { LONGEST };
-        let discarding = RefCell::new(discarding.unwrap_or_default());
+        let discarding = RefCell::new(discarding);
         let is_torn = || {
-            let torn = watch.as_ref().map(|watch| watch.torn());
-            torn.is_some_and(|torn| discarding.borrow_mut().discards(&torn, patience))
+            let Some(torn) = watch.as_ref().map(|watch| watch.torn()) else {
+                return false;
+            };
+            let is_locked = previous.is_some() && self.source.is_being_changed();
+            let mut discarding = discarding.borrow_mut();
+            let discarding = discarding.get_or_insert_with(|| Discarding::new(&torn));
+            is_locked || !torn.is_empty() && discarding.discards(&torn, patience)
         };
         let loaded = catch_unwind(AssertUnwindSafe(|| {
             self.source.load_whole(bundle, &is_torn)
@@ -500,7 +505,7 @@ impl Inner {
         .unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
         .and_then(|loaded| loaded.map(Generation::new).transpose());
         match loaded {
-            Ok(None) => return Some(discarding.into_inner()),
+            Ok(None) => return discarding.into_inner(),
             Ok(Some(generation)) => {
                 tracing::info!(
                     skills = generation.len(),
@@ -521,25 +526,23 @@ impl Inner {
     }
 }
 
-impl Default for Discarding {
-    fn default() -> Self {
+impl Discarding {
+    /// The first load to be discarded, because these files were incomplete.
+    fn new(torn: &HashSet<Place>) -> Self {
         Self {
             since: Instant::now(),
-            always: None,
+            always: torn.clone(),
         }
     }
-}
 
-impl Discarding {
     /// Whether to discard one more load, during which these files were incomplete. A file that
     /// never comes to rest, such as a log, counts as it is after a while; if there are always
     /// others, everything does after `patience`.
     fn discards(&mut self, torn: &HashSet<Place>, patience: Duration) -> bool {
-        let always = self.always.get_or_insert_with(|| torn.clone());
-        always.retain(|place| torn.contains(place));
+        self.always.retain(|place| torn.contains(place));
         let age = self.since.elapsed();
-        let passing = torn.len() > always.len();
-        !torn.is_empty() && (age < LONGEST || passing && age < patience)
+        let has_others = torn.len() > self.always.len();
+        age < LONGEST || has_others && age < patience
     }
 }
 

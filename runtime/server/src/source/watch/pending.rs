@@ -192,10 +192,14 @@ mod tests {
         let now = Instant::now();
         for (before, during, is_torn, verdict) in cases {
             let mut pending = Pending::default();
-            before.iter().for_each(|step| step(&mut pending, now));
+            for step in before {
+                step(&mut pending, now);
+            }
             pending.look_begins(now);
             pending.reading_begins(now);
-            during.iter().for_each(|step| step(&mut pending, now));
+            for step in during {
+                step(&mut pending, now);
+            }
             assert_eq!(!pending.torn.is_empty(), is_torn, "{pending:?}");
             pending.look_ended(false);
             assert_eq!(pending.verdict(now), verdict, "{pending:?}");
