@@ -267,12 +267,10 @@ impl Source for Directories {
     }
 
     fn describe(&self) -> String {
-        let dirs = self
-            .roots
-            .iter()
-            .map(|root| &root.dir)
-            .filter(|dir| self.beneath.is_none() || dir.is_dir());
-        let dirs = dirs.map(|dir| dir.display().to_string());
+        let states = states(&self.roots, &self.only);
+        let is_shown = |state| self.beneath.is_none() || state == State::Read;
+        let roots = self.roots_with(&states, is_shown);
+        let dirs = roots.iter().map(|root| root.dir.display().to_string());
         dirs.chain(self.beneath.map(|_| "this binary".to_owned()))
             .collect::<Vec<_>>()
             .join(", ")
@@ -318,12 +316,8 @@ fn hidden_skills(catalog: &Catalog<'_>, hidden: &BTreeMap<u32, Vec<Skill<'_>>>) 
         more => format!(", and {more} more"),
     };
     let all = "`skillbundle list --all` shows both, --no-project-roots leaves the project's out";
-    (!names.is_empty()).then(|| {
-        format!(
-            "skills of the project hide yours: {}{more}; {all}",
-            names.join(", ")
-        )
-    })
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("skills of the project hide yours: {names}{more}; {all}"))
 }
 
 /// One hash for the roots' own, in any order.
