@@ -1,12 +1,11 @@
 //! The standard roots: where agent hosts keep skills, below a project and below the home
 //! directory. `docs/roots.md` is their documentation.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill};
+use skillbundle_format::{Bundle, Error, Scope};
 
 use crate::sources::SkillRoot;
 
@@ -155,6 +154,8 @@ pub(crate) enum State {
     Read,
     /// It is no directory.
     Missing,
+    /// It exists, but this build cannot read directories.
+    Unreadable,
     /// It leads to the same directory as this earlier root, so it is not read again.
     SameAs(usize),
 }
@@ -165,6 +166,7 @@ impl State {
         match self {
             Self::Read => "read",
             Self::Missing => "missing",
+            Self::Unreadable => "unreadable",
             Self::SameAs(_) => "duplicate",
         }
     }
@@ -180,6 +182,9 @@ pub(crate) fn states<'a>(roots: impl Iterator<Item = (&'a Path, Option<&'a str>)
         let mut earlier = seen.iter();
         if let Some((first, ..)) = earlier.find(|it| it.1 == directory && it.2 == only) {
             return State::SameAs(*first);
+        }
+        if !cfg!(feature = "compile") {
+            return State::Unreadable;
         }
         seen.push((at, directory, only));
         State::Read
@@ -202,55 +207,6 @@ pub(crate) fn counts(states: &[State], bundle: &Bundle) -> Result<(Vec<usize>, u
         }
     }
     Ok((counts, below))
-}
-
-/// `./.agent/skills: 3, ~/.agent/skills: missing, this binary: 12`
-pub(crate) fn summary(labels: &[&str], states: &[State], bundle: &Bundle) -> Result<String, Error> {
-    let (counts, below) = counts(states, bundle)?;
-    let mut parts = Vec::new();
-    for ((label, state), count) in labels.iter().zip(states).zip(counts) {
-        let outcome = match state {
-            State::Read => count.to_string(),
-            State::Missing => "missing".to_owned(),
-            State::SameAs(at) => format!("the same as {}", labels[*at]),
-        };
-        parts.push(format!("{label}: {outcome}"));
-    }
-    if below > 0 {
-        parts.push(format!("this binary: {below}"));
-    }
-    Ok(parts.join(", "))
-}
-
-/// Names in a warning.
-const MOST_NAMED: usize = 5;
-
-/// A warning about the user's skills that a project hides, as [`Catalog::hidden`] has them.
-pub(crate) fn hidden_skills(
-    catalog: &Catalog<'_>,
-    hidden: &BTreeMap<u32, Vec<Skill<'_>>>,
-) -> Option<String> {
-    let mut names = Vec::new();
-    for (winner, losers) in hidden.iter().take(MOST_NAMED) {
-        let winner = catalog.skill(*winner).ok()?;
-        let losers: Vec<_> = losers.iter().map(|loser| loser.root_label).collect();
-        let losers = losers.join(", ");
-        names.push(format!(
-            "`{}` of {} hides that of {losers}",
-            winner.path, winner.root_label
-        ));
-    }
-    let more = match hidden.len().saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
-    let all = "`skillbundle list --all` shows both, --no-project-roots leaves the project's out";
-    (!names.is_empty()).then(|| {
-        format!(
-            "skills of the project hide yours: {}{more}; {all}",
-            names.join(", ")
-        )
-    })
 }
 
 #[cfg(test)]

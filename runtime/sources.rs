@@ -96,7 +96,7 @@ pub(crate) struct Opened {
     /// Where it came from, for messages.
     pub(crate) origin: String,
     /// The directories of its roots, in their order, as far as there are any.
-    dirs: Vec<PathBuf>,
+    roots: Vec<SkillRoot>,
     /// The arguments that led to it, for hints.
     arguments: String,
 }
@@ -110,14 +110,12 @@ impl SkillRoot {
         roots::states(places)
     }
 
-    /// The directories of those that are read.
-    fn dirs(roots: &[Self]) -> Vec<PathBuf> {
+    /// Those that are read.
+    pub(crate) fn read(roots: &[Self]) -> Vec<Self> {
         let states = Self::states(roots);
-        let read = roots
-            .iter()
-            .zip(states)
-            .filter(|(_, state)| *state == State::Read);
-        read.map(|(root, _)| root.dir.clone()).collect()
+        let read = roots.iter().zip(states);
+        let read = read.filter(|(_, state)| *state == State::Read);
+        read.map(|(root, _)| root.clone()).collect()
     }
 }
 
@@ -230,25 +228,24 @@ impl Sources {
 
     /// Opens or compiles what was named, or else what is baked in.
     pub(crate) fn open(&self) -> Result<Opened> {
-        let (bundle, origin, dirs) = match self.select()? {
+        let (bundle, origin, roots) = match self.select()? {
             Selection::Bundle(file) => (open_file(&file)?, file.display().to_string(), Vec::new()),
             Selection::Default(roots) => {
-                let present = roots.iter().filter(|root| root.dir.is_dir()).cloned();
-                let present: Vec<_> = present.collect();
+                let present = SkillRoot::read(&roots);
                 let origin = [names(&present), "this binary".to_owned()];
                 let origin: Vec<_> = origin.into_iter().filter(|it| !it.is_empty()).collect();
                 let bundle = directories::compile_over_embedded(&present)?;
-                (bundle, origin.join(", "), SkillRoot::dirs(&present))
+                (bundle, origin.join(", "), present)
             }
             Selection::Roots(roots) => {
                 let bundle = directories::compile_once(&roots)?;
-                (bundle, names(&roots), SkillRoot::dirs(&roots))
+                (bundle, names(&roots), SkillRoot::read(&roots))
             }
         };
         Ok(Opened {
             bundle,
             origin,
-            dirs,
+            roots,
             arguments: self.arguments(),
         })
     }
@@ -287,7 +284,7 @@ impl Sources {
 impl Opened {
     /// The file of a skill on disk, if it was read from a directory.
     pub(crate) fn location(&self, skill: &Skill<'_>) -> Option<PathBuf> {
-        let dir = self.dirs.get(skill.root as usize)?;
+        let dir = &self.roots.get(skill.root as usize)?.dir;
         // Drops the `.` of `./.agent/skills`.
         Some(dir.join(skill.file_path).components().collect())
     }

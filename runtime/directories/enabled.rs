@@ -2,7 +2,7 @@
 //! for the server. A skill that no longer compiles keeps its last good version, which the compiler
 //! takes from the previous bundle.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow};
 use skillbundle_compiler::{
     Compiled, Evaluation, Failed, FileStates, Options, Places, Previous, Report, Root, Severity,
 };
-use skillbundle_format::{Bundle, SkillSet};
+use skillbundle_format::{Bundle, Catalog, Skill, SkillSet};
 use skillbundle_server::{Error, Loaded, OutdatedSkill, Source, WatchPaths};
 
 use super::generations::{Generations, NotedSkill};
@@ -27,6 +27,9 @@ use crate::sources::{self, SkillRoot};
 
 /// Findings that a log shows at most; `compile --check` shows all.
 const MOST_NOTICES: usize = 20;
+
+/// Hidden skills that a warning names.
+const MOST_NAMED: usize = 5;
 
 /// Directories that are compiled whenever they have changed.
 pub(crate) struct Directories {
@@ -96,7 +99,7 @@ impl Directories {
             return;
         }
         let labels: Vec<_> = self.roots.iter().map(|root| root.label.as_str()).collect();
-        match roots::summary(&labels, states, bundle) {
+        match summary(&labels, states, bundle) {
             Ok(summary) => tracing::info!("roots: {summary}"),
             Err(error) => tracing::warn!("roots: {error}"),
         }
@@ -212,7 +215,7 @@ impl Directories {
     fn hidden_skills(&self, bundle: &Bundle) -> Option<String> {
         let catalog = bundle.catalog().ok()?;
         let hidden = catalog.hidden().ok()?;
-        let warning = roots::hidden_skills(&catalog, &hidden);
+        let warning = hidden_skills(&catalog, &hidden);
         let mut last = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = *last != warning;
         last.clone_from(&warning);
@@ -316,16 +319,57 @@ impl Source for Directories {
     }
 
     fn describe(&self) -> String {
-        let dirs = self
-            .roots
-            .iter()
-            .map(|root| &root.dir)
-            .filter(|dir| self.beneath.is_none() || dir.is_dir());
-        let dirs = dirs.map(|dir| dir.display().to_string());
+        let states = states(&self.roots, &self.only);
+        let is_shown = |state| self.beneath.is_none() || state == State::Read;
+        let roots = self.roots_with(&states, is_shown);
+        let dirs = roots.iter().map(|root| root.dir.display().to_string());
         dirs.chain(self.beneath.map(|_| "this binary".to_owned()))
             .collect::<Vec<_>>()
             .join(", ")
     }
+}
+
+/// `./.agent/skills: 3, ~/.agent/skills: missing, this binary: 12`
+fn summary(
+    labels: &[&str],
+    states: &[State],
+    bundle: &Bundle,
+) -> Result<String, skillbundle_format::Error> {
+    let (counts, below) = roots::counts(states, bundle)?;
+    let mut parts = Vec::new();
+    for ((label, state), count) in labels.iter().zip(states).zip(counts) {
+        let outcome = match state {
+            State::Read => count.to_string(),
+            State::Missing | State::Unreadable => state.as_str().to_owned(),
+            State::SameAs(at) => format!("the same as {}", labels[*at]),
+        };
+        parts.push(format!("{label}: {outcome}"));
+    }
+    if below > 0 {
+        parts.push(format!("this binary: {below}"));
+    }
+    Ok(parts.join(", "))
+}
+
+/// A warning about the user's skills that a project hides, as [`Catalog::hidden`] has them.
+fn hidden_skills(catalog: &Catalog<'_>, hidden: &BTreeMap<u32, Vec<Skill<'_>>>) -> Option<String> {
+    let mut names = Vec::new();
+    for (winner, losers) in hidden.iter().take(MOST_NAMED) {
+        let winner = catalog.skill(*winner).ok()?;
+        let losers: Vec<_> = losers.iter().map(|loser| loser.root_label).collect();
+        let losers = losers.join(", ");
+        names.push(format!(
+            "`{}` of {} hides that of {losers}",
+            winner.path, winner.root_label
+        ));
+    }
+    let more = match hidden.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let all = "`skillbundle list --all` shows both, --no-project-roots leaves the project's out";
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("skills of the project hide yours: {names}{more}; {all}"))
 }
 
 /// One hash for the roots' own, in any order.
@@ -372,7 +416,7 @@ pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
     roots
         .iter()
         .try_for_each(|root| check_directory(&root.dir))?;
-    let roots = &distinct(roots);
+    let roots = &SkillRoot::read(roots);
     let _progress = Progress::start("compiling", &sources::names(roots));
     let only: Vec<_> = roots.iter().map(|root| root.only.clone()).collect();
     let compiler_roots = compiler_roots(roots);
@@ -394,12 +438,6 @@ pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
     Ok(compiled)
 }
 
-/// The roots that are read.
-fn distinct(roots: &[SkillRoot]) -> Vec<SkillRoot> {
-    let read = read(&SkillRoot::states(roots));
-    read.into_iter().map(|at| roots[at].clone()).collect()
-}
-
 /// Compiles directories for a query, and notes on stderr if there are errors,
 /// since the skill that is wanted may be missing because of one.
 pub(crate) fn compile_once(roots: &[SkillRoot]) -> Result<Bundle> {
@@ -408,7 +446,7 @@ pub(crate) fn compile_once(roots: &[SkillRoot]) -> Result<Bundle> {
 
 /// As [`compile_once`] for the roots that exist, over the skills baked into this binary.
 pub(crate) fn compile_over_embedded(roots: &[SkillRoot]) -> Result<Bundle> {
-    let present = distinct(roots);
+    let present = SkillRoot::read(roots);
     if present.is_empty() {
         return sources::embedded();
     }
@@ -444,7 +482,7 @@ pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluati
     };
     let _progress = Progress::start("replaying requests in", &sources::names(roots));
     Ok(skillbundle_compiler::evaluate(
-        &compiler_roots(&distinct(roots)),
+        &compiler_roots(&SkillRoot::read(roots)),
         &compiled,
         &bundle,
     )?)

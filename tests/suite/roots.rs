@@ -73,6 +73,22 @@ fn a_root_that_appears_later_is_found() {
 }
 
 #[test]
+fn a_root_that_appears_above_the_working_directory_is_found() {
+    let project = Project::new();
+    project.file("repository/.git/HEAD", "ref: refs/heads/main\n");
+    fs::create_dir_all(project.path("repository/packages/web")).expect("folders can be made");
+    let mut command = project.command();
+    command.current_dir(project.path("repository/packages/web"));
+    command.arg("serve");
+    let mut session = Session::start(command);
+    session.initialize(LEGACY);
+    session.tool_error("skill", &json!({ "name": "late" }));
+    project.skill("repository/.agents/skills/late", "late", "Came late");
+    session.tool_json("refresh_skills", &json!({}));
+    session.tool_text("skill", &json!({ "name": "late" }));
+}
+
+#[test]
 fn an_empty_folder_serves_no_skills() {
     let project = Project::new();
     fs::create_dir(project.path("empty")).expect("a folder can be made");
