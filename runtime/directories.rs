@@ -10,6 +10,8 @@ mod enabled;
 mod generations;
 #[cfg(feature = "compile")]
 mod git_lock;
+#[cfg(feature = "compile")]
+mod single_files;
 
 #[cfg(not(feature = "compile"))]
 pub(crate) use disabled::*;

@@ -19,6 +19,7 @@ use skillbundle_server::{Error, Loaded, OutdatedSkill, Source, WatchPaths};
 
 use super::generations::{Generations, NotedSkill};
 use super::git_lock;
+use super::single_files::{prefix, select};
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
@@ -500,71 +501,6 @@ fn compile_noting(roots: &[SkillRoot]) -> Result<Compiled> {
         ));
     }
     Ok(compiled)
-}
-
-/// How findings name the files of a root: with this in front.
-fn prefix(root: &Root) -> String {
-    match root.dir.to_string_lossy().trim_end_matches('/') {
-        "." => String::new(),
-        dir => format!("{dir}/"),
-    }
-}
-
-/// Keeps, of each root that stands for one file, that skill and the pages that
-/// it inherits from, and the findings about them.
-fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<String>]) {
-    let all = std::mem::take(&mut compiled.set.skills);
-    let mut kept: Vec<bool> = all
-        .iter()
-        .map(|skill| match &only[skill.root as usize] {
-            Some(file) => skill.file_path == *file,
-            None => true,
-        })
-        .collect();
-    for index in 0..all.len() {
-        let mut parent = all[index].parent.filter(|_| kept[index]);
-        while let Some(index) = parent.filter(|index| !kept[*index as usize]) {
-            kept[index as usize] = true;
-            parent = all[index as usize].parent;
-        }
-    }
-    let wanted: HashSet<String> = all
-        .iter()
-        .zip(&kept)
-        .filter(|(_, kept)| **kept)
-        .map(|(skill, _)| (skill.root as usize, skill.file_path.clone()))
-        .chain(
-            (0..)
-                .zip(only)
-                .filter_map(|(root, file)| Some((root, file.clone()?))),
-        )
-        .map(|(root, file)| prefix(&roots[root]) + &file)
-        .collect();
-    let is_whole = |file: &str| {
-        let mut roots = roots.iter().zip(only);
-        roots.any(|(root, only)| only.is_none() && file.starts_with(&prefix(root)))
-    };
-    compiled
-        .report
-        .retain(|finding| wanted.contains(&finding.file) || is_whole(&finding.file));
-    // The new index of each skill that stays.
-    let mut next = 0;
-    let index: Vec<Option<u32>> = kept
-        .iter()
-        .map(|kept| {
-            next += u32::from(*kept);
-            kept.then(|| next - 1)
-        })
-        .collect();
-    compiled.set.skills = all
-        .into_iter()
-        .zip(kept)
-        .filter_map(|(skill, kept)| kept.then_some(skill))
-        .map(|mut skill| {
-            skill.parent = skill.parent.and_then(|parent| index[parent as usize]);
-            skill
-        })
-        .collect();
 }
 
 /// Fails with one line if this is not a directory that can be read.

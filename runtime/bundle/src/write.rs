@@ -33,7 +33,8 @@ use crate::{extension, mime};
 /// Writes `set` as a bundle.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the set is inconsistent: a duplicate path, an offered skill after a shadowed one, a parent or root that does not
+/// [`Error::Invalid`] if the set is inconsistent: a duplicate path, an offered skill after a shadowed
+/// one, a parent or root that does not
 /// exist, a cycle of parents, text that is not UTF-8.
 pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     Ok(lay_out(set)?.to_vec())
@@ -98,7 +99,7 @@ impl Search {
     fn build(set: &SkillSet, terms: &[FrontmatterTerms]) -> Result<Self, Error> {
         let documents: Vec<_> = each(set, document)?;
         let words = text_index::build(&documents)?;
-        let ranked = set.skills.iter().zip(terms).map(ranked);
+        let ranked = set.offered().iter().zip(terms).map(ranked);
         let ranked: Vec<_> = ranked.collect::<Result<_, _>>()?;
         Ok(Self {
             keywords: keywords::build(&keyword_lists(set))?,
