@@ -67,10 +67,7 @@ impl Store {
                 make_private(directory)?;
             }
             if !store.is_safe()? {
-                return Err(io::Error::new(
-                    io::ErrorKind::PermissionDenied,
-                    format!("other users can write to {}", directory.display()),
-                ));
+                return Err(not_private(directory));
             }
         }
         Ok(store)
@@ -333,15 +330,35 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a directory, and its parents, that only the user may enter.
+fn not_private(directory: &Path) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        format!(
+            "{} is not a directory of this user alone",
+            directory.display()
+        ),
+    )
+}
+
+/// Makes a directory, and its parents, that only the user may enter; or tightens one of the user's
+/// own. What others could write to may hold planted files and is left alone, as is a link.
 #[cfg(unix)]
 fn make_private(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)?;
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+    match fs::symlink_metadata(directory) {
+        Ok(found) => {
+            let ours = found.uid() == rustix::process::geteuid().as_raw();
+            if !found.is_dir() || !ours || found.mode() & 0o022 != 0 {
+                return Err(not_private(directory));
+            }
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(not(unix))]

@@ -74,6 +74,27 @@ fn a_store_that_others_can_write_to_is_refused() {
 }
 
 #[test]
+fn a_link_is_not_followed_to_change_permissions() {
+    let (directory, place) = place();
+    let target = directory.path().join("elsewhere");
+    fs::create_dir_all(&target).expect("writable");
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o755)).expect("ours");
+    Store::open(&place).expect("writable");
+    fs::remove_dir(place.join("bundles")).expect("empty");
+    symlink(&target, place.join("bundles")).expect("writable");
+    Store::open(&place).expect_err("a link");
+    assert_eq!(mode(&target), 0o755);
+}
+
+#[test]
+fn files_that_others_may_have_planted_are_not_trusted() {
+    let (_directory, place) = place();
+    Store::open(&place).expect("writable");
+    fs::set_permissions(place.join("bundles"), fs::Permissions::from_mode(0o777)).expect("ours");
+    Store::open(&place).expect_err("anybody could have written there");
+}
+
+#[test]
 fn loose_permissions_of_our_own_directory_are_tightened() {
     let (_directory, place) = place();
     Store::open(&place).expect("writable");
