@@ -3,7 +3,7 @@
 
 use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime};
@@ -231,6 +231,9 @@ struct Script {
     slow: bool,
     broken: Mutex<Option<String>>,
     outdated: Mutex<Vec<OutdatedSkill>>,
+    /// What an earlier process has left.
+    stored: Mutex<Option<SkillSet>>,
+    being_changed: AtomicBool,
     looks: AtomicUsize,
     loads: AtomicUsize,
     gate: Mutex<bool>,
@@ -264,6 +267,18 @@ impl Fake {
     pub(crate) fn break_down(&self, reason: Option<&str>) {
         *self.0.broken.lock().unwrap() = reason.map(str::to_owned);
         self.0.state.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Leaves skills as an earlier process does.
+    pub(crate) fn store(&self, set: SkillSet) {
+        *self.0.stored.lock().unwrap() = Some(set);
+    }
+
+    /// Says whether a program is in the middle of changing files.
+    pub(crate) fn be_changed(&self, is_being_changed: bool) {
+        self.0
+            .being_changed
+            .store(is_being_changed, Ordering::SeqCst);
     }
 
     /// Says of a skill that its file does not load any more.
@@ -324,6 +339,15 @@ impl Source for Fake {
                 })
             }
         }
+    }
+
+    fn stored(&self) -> Option<Loaded> {
+        let stored = self.0.stored.lock().unwrap().clone()?;
+        Some(Bundle::from_bytes(&write(&stored).ok()?).ok()?.into())
+    }
+
+    fn is_being_changed(&self) -> bool {
+        self.0.being_changed.load(Ordering::SeqCst)
     }
 
     fn describe(&self) -> String {

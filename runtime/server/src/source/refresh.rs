@@ -373,6 +373,8 @@ impl Inner {
         for attempt in 1.. {
             let has_skills = self.current.get().is_some();
             if has_skills && self.source.is_being_changed() {
+                // The next call looks again.
+                self.unverified.store(false, Ordering::Release);
                 return;
             }
             self.watch_changes(check);

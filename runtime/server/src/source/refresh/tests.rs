@@ -196,3 +196,28 @@ fn an_archive_is_opened_again_when_its_file_is_replaced() {
         }
     });
 }
+
+#[test]
+fn stored_skills_are_served_until_the_first_look_and_no_longer() {
+    on_runtime(async {
+        for held_up in [false, true] {
+            let source = Fake::slow(spec_folders());
+            source.store(set(vec![folder("old", "d", "b")]));
+            source.be_changed(held_up);
+            let refresher = Refresher::new(source.clone());
+            let first = current(&refresher).await.unwrap();
+            assert_eq!(
+                (first.len(), source.looks()),
+                (1, 0),
+                "nothing is waited for"
+            );
+            // The look in the background, or a git that ends its checkout.
+            while !held_up && source.loads() == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            source.be_changed(false);
+            assert_eq!(current(&refresher).await.unwrap().len(), 3, "{held_up}");
+        }
+    });
+}
