@@ -24,4 +24,5 @@ pub(crate) mod route;
 pub(crate) mod search;
 pub(crate) mod show;
 
+pub(crate) mod cache;
 pub(crate) mod man;

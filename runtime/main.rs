@@ -72,6 +72,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Verify every byte of a bundle
     Verify(verify::Args),
+    /// Show or clean what is kept between runs
+    Cache(cli::cache::Args),
     /// Print completions for a shell
     Completions(man::CompletionsArgs),
     /// Print the manual page, or write all of them
@@ -127,6 +129,7 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Route(args) => route::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Cache(args) => cli::cache::run(args),
         Command::Completions(args) => man::completions(args, &mut Cli::command()),
         Command::Man(args) => man::manual(args, Cli::command()),
     }

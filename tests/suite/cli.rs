@@ -460,6 +460,42 @@ fn standard_roots_come_before_the_embedded_skills_and_may_appear_later() {
 }
 
 #[test]
+fn the_cache_is_listed_and_cleaned() {
+    let project = Project::new();
+    project.skill("skills/git", "git", "Commit with care");
+    let empty = project.run(&["cache"]);
+    assert_eq!((empty.code, &*empty.stdout), (Some(0), ""));
+    assert!(
+        empty.stderr.starts_with("nothing is kept in "),
+        "{}",
+        empty.stderr
+    );
+    let mut session = project.serve(&["--dir", "skills"]);
+    session.initialize(LEGACY);
+    session.tool_text("skill", &json!({"name": "git"}));
+    session.finish();
+    let listed = project.run(&["cache"]).stdout;
+    assert!(
+        listed.lines().count() == 1 && listed.contains("for directories"),
+        "{listed}"
+    );
+    let unused = project.run(&["cache", "clean"]).stdout;
+    assert_eq!(unused, "removed 0 bundles of 0 bytes\n");
+    let all = project.run(&["cache", "clean", "--all"]).stdout;
+    assert!(all.starts_with("removed 1 bundle of "), "{all}");
+    assert_eq!(project.run(&["cache", "list"]).stdout, "");
+    let place = project.run(&["cache", "path"]).stdout;
+    assert!(place.trim_end().ends_with("/skillbundle"), "{place}");
+    let off = finish(
+        project
+            .command()
+            .env("SKILLBUNDLE_CACHE", "off")
+            .arg("cache"),
+    );
+    assert_eq!(off.code, Some(2), "{}", off.stderr);
+}
+
+#[test]
 fn a_skill_that_breaks_while_served_is_told_once() {
     let project = Project::new();
     project

@@ -7,7 +7,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::office;
-use crate::project::{Project, workspace};
+use crate::project::{LEGACY, Project, workspace};
 
 /// Field names and types: the first two columns of the tables of three.
 fn documented() -> BTreeMap<String, String> {
@@ -88,12 +88,19 @@ fn faulty(project: &Project) {
 fn every_field_has_its_documented_type_in_every_command() {
     let project = office();
     faulty(&project);
+    // Leaves a bundle in the cache.
+    let mut session = project.serve(&["team"]);
+    session.initialize(LEGACY);
+    session.tool_text("skills_list", &serde_json::json!({}));
+    session.finish();
     let fields = documented();
     let mut seen = BTreeSet::new();
     for (line, code, command) in [
         ("list team", 0, Some("list")),
         ("roots", 0, Some("roots")),
         ("roots team.skb", 0, Some("roots")),
+        ("cache", 0, Some("cache")),
+        ("cache clean --all", 0, Some("cache")),
         ("show ui/react/auth tree", 0, Some("show")),
         ("search form team", 0, Some("search")),
         ("search forms,filled team", 0, Some("search")),
