@@ -62,10 +62,14 @@ impl Directories {
         roots
             .iter()
             .try_for_each(|root| check_directory(&root.dir))?;
-        Ok(Self {
+        Ok(Self::over(roots, None))
+    }
+
+    fn over(roots: &[SkillRoot], beneath: Option<&'static [u8]>) -> Self {
+        Self {
             roots: compiler_roots(roots),
             only: roots.iter().map(|root| root.only.clone()).collect(),
-            beneath: None,
+            beneath,
             reported: Mutex::default(),
             generations: OnceLock::new(),
             states: Mutex::default(),
@@ -73,7 +77,7 @@ impl Directories {
             is_logged: AtomicBool::default(),
             hidden: Mutex::default(),
             not_stored: Once::new(),
-        })
+        }
     }
 
     /// What becomes of each root now.
@@ -384,18 +388,7 @@ fn combined(fingerprints: &[u64]) -> u64 {
 
 /// The roots that exist, over the skills baked into this binary.
 pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
-    Directories {
-        roots: compiler_roots(roots),
-        only: Vec::new(),
-        beneath: Some(sources::EMBEDDED),
-        reported: Mutex::default(),
-        generations: OnceLock::new(),
-        states: Mutex::default(),
-        outdated: Mutex::default(),
-        is_logged: AtomicBool::default(),
-        hidden: Mutex::default(),
-        not_stored: Once::new(),
-    }
+    Directories::over(roots, Some(sources::EMBEDDED))
 }
 
 /// What becomes of roots, each with the only file to take from it.
