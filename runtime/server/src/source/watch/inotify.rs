@@ -23,6 +23,9 @@ use super::{Unwatchable, WatchPaths};
 /// Bytes of events read at once: some hundred.
 const BUFFER: usize = 16 * 1024;
 
+/// Events taken from the queue at once. The kernel queues 16,384 before it drops some and says so.
+const AT_ONCE: usize = 20_000;
+
 /// The file systems on which other machines, or a program, may change files without an event here
 /// (`f_type` of statfs(2)).
 const WITHOUT_EVENTS: &[FsWord] = &[
@@ -129,7 +132,12 @@ impl Events {
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
         let mut events = inotify::Reader::new(self.queue.as_fd(), &mut buffer);
         let now = Instant::now();
-        loop {
+        // Whoever writes faster than this reads must not hold a call: the rest stays queued, and
+        // the next call takes it.
+        for taken in 0.. {
+            if taken >= AT_ONCE && events.is_buffer_empty() {
+                return;
+            }
             match events.next() {
                 Ok(event) => {
                     let name = event

@@ -163,3 +163,31 @@ fn more_events_than_the_system_queues_are_a_change() {
     }
     assert_eq!(watch.verdict(), Verdict::Changed);
 }
+
+#[test]
+fn a_writer_that_never_stops_holds_no_call() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir(directory.path().join("root")).expect("writable");
+    let watch = watching(directory.path());
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for writer in 0..2 {
+            let (file, stop) = (directory.path().join(format!("log{writer}")), &stop);
+            scope.spawn(move || {
+                let mut file = File::create(file).expect("writable");
+                while !stop.load(Ordering::Relaxed) {
+                    file.write_all(b".").expect("writable");
+                }
+            });
+        }
+        // Beside the watched names, so it is no change, however long it goes on.
+        for _ in 0..200 {
+            assert!(!matches!(
+                watch.verdict(),
+                Verdict::Incomplete | Verdict::Wait(_)
+            ));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
