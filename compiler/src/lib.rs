@@ -137,17 +137,19 @@ pub fn fingerprints(roots: &[Root]) -> io::Result<Vec<u64>> {
 
 /// The places whose changes can move the [`fingerprints`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct WalkedPaths {
     /// Directories in which everything matters, but not what lies in their subdirectories.
     pub directories: Vec<PathBuf>,
     /// Single files and directories that may appear, vanish or be replaced: the roots, the
     /// directories above them, and the targets of links.
     pub entries: Vec<PathBuf>,
+    /// The files that links lead to.
+    pub files: Vec<PathBuf>,
 }
 
 /// The places to watch for changes of these roots, as they are now. Opens no file.
-pub fn places(roots: &[Root]) -> Places {
-    source::places(&source::walk(roots, Limits::default()))
+pub fn walked_paths(roots: &[Root]) -> WalkedPaths {
+    source::walked_paths(&source::walk(roots, Limits::default()))
 }
 
 /// Runs every pass once.

@@ -4,11 +4,11 @@
 
 mod ignore;
 mod links;
-mod places;
 mod platform;
 mod read;
 mod read_error;
 mod walk;
+mod walked_paths;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::{fs, io};
 
 pub(crate) use ignore::{is_below_hidden, is_hidden, is_junk, is_never_read};
-pub(crate) use places::places;
 pub(crate) use read_error::{Cause, ReadError, Relevance, diagnostics};
+pub(crate) use walked_paths::walked_paths;
 
 use skillbundle_search::parallel;
 

@@ -28,7 +28,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pending::Pending;
-pub(crate) use pending::{LONGEST, Place, QUIET};
+pub(crate) use pending::{LONGEST, QUIET, WatchedName};
 
 /// The places whose changes matter to a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,8 +36,11 @@ pub struct WatchPaths {
     /// Directories in which everything matters, but not what lies in their subdirectories.
     pub directories: Vec<PathBuf>,
     /// Single files or directories that may appear, vanish or be replaced, such as a root that
-    /// does not exist yet. Their parent directories are watched for these names only.
+    /// does not exist yet. Their parent directories are watched for these names only, and not for
+    /// the contents of files.
     pub entries: Vec<PathBuf>,
+    /// Single files elsewhere, whose contents matter too.
+    pub files: Vec<PathBuf>,
 }
 
 /// A set of watched places, and what has happened there.
@@ -111,7 +114,7 @@ impl Watch {
 
     /// The files that were incomplete at any time since reading began: what was read may be half of
     /// them.
-    pub(crate) fn torn(&self) -> HashSet<Place> {
+    pub(crate) fn torn(&self) -> HashSet<WatchedName> {
         self.collect().torn.clone()
     }
 

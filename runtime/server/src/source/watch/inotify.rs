@@ -26,6 +26,19 @@ const BUFFER: usize = 16 * 1024;
 /// Events taken from the queue at once. The kernel queues 16,384 before it drops some and says so.
 const AT_ONCE: usize = 20_000;
 
+/// Events about what a directory contains, and about itself.
+const NAMES: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::ATTRIB)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF);
+
+/// Events about the contents of its files. Not asked for above a root: in `/tmp` or a home
+/// directory other programs write all the time.
+const CONTENTS: WatchFlags = WatchFlags::MODIFY.union(WatchFlags::CLOSE_WRITE);
+
 /// The file systems on which other machines, or a program, may change files without an event here
 /// (`f_type` of statfs(2)).
 const WITHOUT_EVENTS: &[FsWord] = &[
@@ -69,15 +82,17 @@ impl Events {
     pub(super) fn add(&self, paths: &WatchPaths) -> Result<(), Unwatchable> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for directory in &paths.directories {
-            if let Some(number) = self.watch(directory)? {
+            if let Some(number) = self.watch(directory, NAMES | CONTENTS)? {
                 watched.insert(number, Interest::Everything);
             }
         }
-        for entry in &paths.entries {
+        let entries = paths.entries.iter().map(|entry| (entry, NAMES));
+        let files = paths.files.iter().map(|file| (file, NAMES | CONTENTS));
+        for (entry, events) in entries.chain(files) {
             let (Some(parent), Some(name)) = (entry.parent(), entry.file_name()) else {
                 continue;
             };
-            let Some(number) = self.watch(parent)? else {
+            let Some(number) = self.watch(parent, events)? else {
                 continue;
             };
             let interest = watched
@@ -92,17 +107,9 @@ impl Events {
 
     /// Watches a directory. Returns `None` if it is gone or may not be read: the source's own walk
     /// meets the same.
-    fn watch(&self, directory: &Path) -> Result<Option<i32>, Unwatchable> {
-        let events = WatchFlags::CREATE
-            | WatchFlags::MODIFY
-            | WatchFlags::CLOSE_WRITE
-            | WatchFlags::ATTRIB
-            | WatchFlags::DELETE
-            | WatchFlags::MOVED_FROM
-            | WatchFlags::MOVED_TO
-            | WatchFlags::DELETE_SELF
-            | WatchFlags::MOVE_SELF
-            | WatchFlags::ONLYDIR;
+    fn watch(&self, directory: &Path, events: WatchFlags) -> Result<Option<i32>, Unwatchable> {
+        // A directory may be watched for several reasons.
+        let events = events | WatchFlags::ONLYDIR | WatchFlags::MASK_ADD;
         let kind = match rustix::fs::statfs(directory) {
             Ok(found) => found.f_type,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => return Ok(None),

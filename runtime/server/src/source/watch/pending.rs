@@ -23,7 +23,7 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(5);
 const MOST_NAMES: usize = 10_000;
 
 /// A file in a watched directory: the directory's number, and the name.
-pub(crate) type Place = (i32, OsString);
+pub(crate) type WatchedName = (i32, OsString);
 
 /// Changes that nobody has looked at yet.
 #[derive(Debug, Default)]
@@ -34,9 +34,9 @@ pub(super) struct Pending {
     pub(super) last: Option<Instant>,
     /// Whether directories have come or gone, or events were lost.
     pub(super) structure: bool,
-    unfinished: HashMap<Place, Unfinished>,
+    unfinished: HashMap<WatchedName, Unfinished>,
     /// What was incomplete at any time since reading began.
-    pub(super) torn: HashSet<Place>,
+    pub(super) torn: HashSet<WatchedName>,
     /// What was incomplete when the look began. It counts again if the look comes to nothing.
     carried: Carried,
 }
@@ -46,7 +46,7 @@ pub(super) struct Pending {
 struct Carried {
     first: Option<Instant>,
     last: Option<Instant>,
-    unfinished: HashMap<Place, Unfinished>,
+    unfinished: HashMap<WatchedName, Unfinished>,
 }
 
 /// Why a file should not be read yet.
@@ -104,13 +104,13 @@ impl Pending {
     }
 
     /// A file was created or written to. It is complete when it is closed.
-    pub(super) fn note_open(&mut self, place: Place, now: Instant) {
+    pub(super) fn note_open(&mut self, place: WatchedName, now: Instant) {
         self.note(now);
         self.remember(place, Unfinished::Open(now));
     }
 
     /// A file was closed after writing, or a complete one was moved here.
-    pub(super) fn note_complete(&mut self, place: &Place, now: Instant) {
+    pub(super) fn note_complete(&mut self, place: &WatchedName, now: Instant) {
         self.note(now);
         self.unfinished.remove(place);
         self.carried.unfinished.remove(place);
@@ -118,7 +118,7 @@ impl Pending {
 
     /// A file or directory was removed or moved away, and may be about to be replaced; or a
     /// directory was created, and may be about to be filled.
-    pub(super) fn note_step(&mut self, place: Place, now: Instant) {
+    pub(super) fn note_step(&mut self, place: WatchedName, now: Instant) {
         self.note(now);
         self.remember(place, Unfinished::Since(now));
     }
@@ -135,7 +135,7 @@ impl Pending {
         self.last = Some(now);
     }
 
-    fn remember(&mut self, place: Place, what: Unfinished) {
+    fn remember(&mut self, place: WatchedName, what: Unfinished) {
         if self.torn.len() < MOST_NAMES {
             self.torn.insert(place.clone());
         }
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    fn place(name: &str) -> Place {
+    fn place(name: &str) -> WatchedName {
         (1, name.into())
     }
 

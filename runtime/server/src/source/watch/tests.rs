@@ -12,6 +12,7 @@ fn watching(directory: &Path) -> Watch {
     let paths = WatchPaths {
         directories: vec![directory.join("root")],
         entries: vec![directory.join("root"), directory.join("later")],
+        files: vec![directory.join("linked.md")],
     };
     watch.add(&paths).expect("a local disk");
     assert_eq!(watch.verdict(), Verdict::Changed, "nobody has looked yet");
@@ -114,6 +115,16 @@ fn an_editor_that_replaces_a_file_in_steps_is_seen_as_one_change() {
     fs::rename(at("root/a.md"), at("root/a.md~")).expect("writable");
     assert!(matches!(watch.verdict(), Verdict::Wait(_)));
     fs::write(at("root/a.md"), "new").expect("writable");
+    assert_eq!(watch.verdict(), Verdict::Changed);
+}
+
+#[test]
+fn a_single_file_is_watched_for_its_contents() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::create_dir(directory.path().join("root")).expect("writable");
+    fs::write(directory.path().join("linked.md"), "old").expect("writable");
+    let watch = watching(directory.path());
+    fs::write(directory.path().join("linked.md"), "new").expect("writable");
     assert_eq!(watch.verdict(), Verdict::Changed);
 }
 

@@ -1,16 +1,17 @@
-//! The places on disk that a walk has looked at, for whoever watches them.
+//! The paths that a walk has looked at, for those who watch them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, path};
 
 use super::Tree;
-use crate::Places;
+use crate::WalkedPaths;
 
 /// Every directory of the tree, and every name on the way to it.
-pub(crate) fn places(tree: &Tree) -> Places {
+pub(crate) fn walked_paths(tree: &Tree) -> WalkedPaths {
     let mut directories = BTreeSet::new();
     let mut entries = BTreeSet::new();
+    let mut files = BTreeSet::new();
     for root in &tree.roots {
         let absolute = path::absolute(&root.dir).unwrap_or_else(|_| root.dir.clone());
         add_path(&mut entries, &absolute);
@@ -22,14 +23,17 @@ pub(crate) fn places(tree: &Tree) -> Places {
             if entry.is_directory {
                 directories.insert(entry.real.clone());
             }
-            if entry.by_link {
+            if entry.by_link && entry.is_directory {
                 entries.insert(entry.real.clone());
+            } else if entry.by_link {
+                files.insert(entry.real.clone());
             }
         }
     }
-    Places {
+    WalkedPaths {
         directories: directories.into_iter().collect(),
         entries: entries.into_iter().collect(),
+        files: files.into_iter().collect(),
     }
 }
 
