@@ -40,8 +40,8 @@ const fn global(dir: &'static str, readers: &'static str) -> Standard {
 /// `promptsServiceImpl`, Cursor reads `.cursor` by cursor.com/docs/context/skills, Gemini CLI
 /// `.gemini` by `packages/core/src/skills`, opencode `.opencode` by `src/skill/skill.ts`.
 const STANDARD: [Standard; 12] = [
-    project(".agent/skills", "specification 2"),
-    global(".agent/skills", "specification 2"),
+    project(".agent/skills", ""),
+    global(".agent/skills", ""),
     project(".claude/skills", "Claude Code, VS Code, Cursor"),
     global(".claude/skills", "Claude Code"),
     project(".agents/skills", "Codex, VS Code, Cursor"),

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow};
 use skillbundle_compiler::{
-    Compiled, Evaluation, Failed, FileStates, Options, Places, Previous, Report, Root, Severity,
+    Compiled, Evaluation, Failed, FileStates, Options, Previous, Report, Root, Severity,
 };
 use skillbundle_format::{Bundle, Catalog, Skill, SkillSet};
 use skillbundle_server::{Error, Loaded, OutdatedSkill, Source, WatchPaths};
@@ -99,12 +99,12 @@ impl Directories {
     }
 
     /// Logs once which roots were looked at, and what each gave.
-    fn log_roots(&self, states: &[State], bundle: &Bundle) {
+    fn log_roots(&self, bundle: &Bundle) {
         if !tracing::enabled!(tracing::Level::INFO) || self.is_logged.swap(true, Relaxed) {
             return;
         }
         let labels: Vec<_> = self.roots.iter().map(|root| root.label.as_str()).collect();
-        match summary(&labels, states, bundle) {
+        match summary(&labels, &states(&self.roots, &self.only), bundle) {
             Ok(summary) => tracing::info!("roots: {summary}"),
             Err(error) => tracing::warn!("roots: {error}"),
         }
@@ -259,7 +259,7 @@ impl Source for Directories {
         let beneath = match beneath {
             // Nothing to compile: the baked-in bytes are served as they are.
             Some(bundle) if present.is_empty() => {
-                self.log_roots(&states, &bundle);
+                self.log_roots(&bundle);
                 return Ok(Some(bundle.into()));
             }
             beneath => beneath,
@@ -281,7 +281,7 @@ impl Source for Directories {
         let state = combined(&fingerprints);
         let bases = self.bases(&present);
         let bundle = self.keep(&set, state, present, compiled.states)?;
-        self.log_roots(&states, &bundle);
+        self.log_roots(&bundle);
         notices.extend(self.hidden_skills(&bundle));
         Ok(Some(Loaded {
             bases,
@@ -294,7 +294,7 @@ impl Source for Directories {
 
     fn stored(&self) -> Option<Loaded> {
         let (bundle, note) = self.generations()?.latest()?;
-        self.log_roots(&states(&self.roots, &self.only), &bundle);
+        self.log_roots(&bundle);
         Some(Loaded {
             bases: self.bases(&note.present),
             notices: self.hidden_skills(&bundle).into_iter().collect(),
@@ -309,13 +309,11 @@ impl Source for Directories {
     }
 
     fn watch_paths(&self) -> Option<WatchPaths> {
-        let Places {
-            directories,
-            entries,
-        } = skillbundle_compiler::places(&self.roots);
+        let walked = skillbundle_compiler::walked_paths(&self.roots);
         Some(WatchPaths {
-            directories,
-            entries,
+            directories: walked.directories,
+            entries: walked.entries,
+            files: walked.files,
         })
     }
 

@@ -130,7 +130,11 @@ impl Generations {
         let note = serde_json::to_vec(note).expect("a note is plain JSON");
         let (store, address) = (self.store.clone(), bundle.content_address());
         let (key, states_key) = (self.key.clone(), self.states_key());
+        let mut writes = WRITES.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = std::mem::take(&mut *writes);
         let write = thread::spawn(move || {
+            // In the order of the loads: the last one is the latest generation.
+            finish(earlier);
             let written = store
                 .refer(&states_key, &address, &states)
                 .and_then(|()| store.refer(&key, &address, &note))
@@ -140,8 +144,6 @@ impl Generations {
                 tracing::warn!("cannot write to the cache {place}: {error}");
             }
         });
-        let mut writes = WRITES.lock().unwrap_or_else(PoisonError::into_inner);
-        writes.retain(|write| !write.is_finished());
         writes.push(write);
     }
 }
@@ -150,6 +152,10 @@ impl Generations {
 /// server that answered a single call leaves its work to the next one.
 pub(crate) fn finish_writes() {
     let writes = std::mem::take(&mut *WRITES.lock().unwrap_or_else(PoisonError::into_inner));
+    finish(writes);
+}
+
+fn finish(writes: Vec<JoinHandle<()>>) {
     for write in writes {
         // A panic was reported, and there is nothing to do about it.
         let _ = write.join();

@@ -169,11 +169,15 @@ impl Store {
     }
 
     /// Notes that the bundle of this address belongs to `key`, with what else its owner wants to
-    /// know. Waits until both are on the disk. The bundle that the key referred to before is
+    /// know. Waits until both are on the disk. Does nothing if the bundle is gone. The bundle that the key referred to before is
     /// removed if no other key refers to it.
     pub fn refer(&self, key: &str, address: &[u8; 32], note: &[u8]) -> io::Result<()> {
         let (path, address) = (self.references().join(key), hex(address));
-        container::sync(&self.bundle_path(&address))?;
+        match container::sync(&self.bundle_path(&address)) {
+            // Another process has referred to a newer bundle and removed this one.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            synced => synced?,
+        }
         let before = referred(&path);
         container::write_unsynced(&path, |file, _| {
             file.write_all(address.as_bytes())?;

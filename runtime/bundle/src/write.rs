@@ -34,8 +34,7 @@ use crate::{extension, mime};
 ///
 /// # Errors
 /// [`Error::Invalid`] if the set is inconsistent: a duplicate path, an offered skill after a shadowed
-/// one, a parent or root that does not
-/// exist, a cycle of parents, text that is not UTF-8.
+/// one, a parent or root that does not exist, a cycle of parents, text that is not UTF-8.
 pub fn write(set: &SkillSet) -> Result<Vec<u8>, Error> {
     Ok(lay_out(set)?.to_vec())
 }
