@@ -88,12 +88,12 @@ pub(crate) struct Listed<'a> {
 /// The body of `roots`.
 #[derive(Serialize)]
 pub(crate) struct Roots<'a> {
-    pub(crate) roots: Vec<Place<'a>>,
+    pub(crate) roots: Vec<RootStatus<'a>>,
 }
 
 /// A root, and what was found there.
 #[derive(Serialize)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RootStatus<'a> {
     pub(crate) label: &'a str,
     pub(crate) scope: &'static str,
     pub(crate) directory: Option<String>,

@@ -57,11 +57,11 @@ fn places<'a>(
     roots: &'a [SkillRoot],
     states: &[State],
     bundle: &'a Bundle,
-) -> Result<Vec<json::Place<'a>>> {
+) -> Result<Vec<json::RootStatus<'a>>> {
     let read = states.iter().filter(|state| **state == State::Read).count();
     let (counts, below) = counts(states, bundle)?;
     let looked_at = roots.iter().zip(states).zip(counts);
-    let looked_at = looked_at.map(|((root, state), skill_count)| json::Place {
+    let looked_at = looked_at.map(|((root, state), skill_count)| json::RootStatus {
         label: &root.label,
         scope: root.scope.as_str(),
         directory: Some(directory(&root.dir)),
@@ -84,7 +84,7 @@ fn places<'a>(
     };
     let mut places: Vec<_> = looked_at.collect();
     for (at, root) in others.iter().enumerate() {
-        places.push(json::Place {
+        places.push(json::RootStatus {
             label: root.label,
             scope: root.scope.as_str(),
             directory: None,
@@ -101,7 +101,7 @@ fn directory(dir: &Path) -> String {
     absolute.display().to_string()
 }
 
-fn table(places: &[json::Place<'_>]) -> Table {
+fn table(places: &[json::RootStatus<'_>]) -> Table {
     let mut table = Table::new(&[
         "ROOT",
         "SCOPE",

@@ -112,15 +112,8 @@ fn a_server_whose_host_is_gone_ends_though_its_pipes_are_open() {
     let project = Project::new();
     project.skill("skills/steady", "steady", "Steady");
     let start = |host: &Host| {
-        let mut command = Command::new("sh");
+        let mut command = shell(&project);
         command
-            .envs(
-                project
-                    .command()
-                    .get_envs()
-                    .filter_map(|(name, value)| Some((name, value?))),
-            )
-            .current_dir(project.dir())
             .args(["-c", host.script, "sh", PROGRAM, "serve", "--dir", "skills"])
             .args(host.flag);
         opened(command)
@@ -431,16 +424,9 @@ fn a_full_disk_is_reported_once_and_every_call_works() {
     }
     project.bundle_file(&["skills"], "live.skb");
     for source in ["skills", "live.skb"] {
-        let mut command = Command::new("sh");
+        let mut command = shell(&project);
         command
-            .envs(
-                project
-                    .command()
-                    .get_envs()
-                    .filter_map(|(name, value)| Some((name, value?))),
-            )
             .env("SKILLBUNDLE_CACHE", project.path("cache"))
-            .current_dir(project.dir())
             // Blocks of 512 or 1024 bytes, by shell. Unless it is ignored, the signal is fatal.
             .args([
                 "-c",
@@ -476,4 +462,15 @@ fn check_warned_once(project: &Project, what: &str, mut command: Command, warnin
         "{what}: {}",
         ended.stderr
     );
+}
+
+/// A shell with the environment of the program.
+fn shell(project: &Project) -> Command {
+    let program = project.command();
+    let variables = program.get_envs();
+    let mut shell = Command::new("sh");
+    shell
+        .envs(variables.filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(project.dir());
+    shell
 }

@@ -10,8 +10,9 @@
 //! to its end even if its caller stops waiting, so a client that hangs up and asks again does not
 //! start a second one.
 
+mod check;
+
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -24,9 +25,10 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::{sleep, timeout};
 
 use super::current::{Current, Generation};
-use super::watch::{LONGEST, Place, Unwatchable, Verdict, Watch};
+use super::watch::{LONGEST, Unwatchable, Verdict, Watch};
 use super::{Kind, Source};
 use crate::error::Error;
+use check::{Check, Discarding, STILL_SERVED};
 
 /// How long a call waits for a load, if there are skills to answer from meanwhile.
 const LOAD: Duration = Duration::from_secs(2);
@@ -49,10 +51,6 @@ const CALLS_BEFORE_WATCH: u32 = 3;
 /// How long after the system has refused to watch it is asked again.
 const WATCH_RETRY: Duration = Duration::from_secs(60);
 
-/// How long a state that did not load is left alone. Without this pause every call would try
-/// again; with it a passing failure (no file descriptors left) still heals.
-const RETRY: Duration = Duration::from_secs(2);
-
 /// How often a look reads again because files were incomplete, if there are skills to serve.
 const ATTEMPTS: usize = 3;
 
@@ -62,12 +60,6 @@ const WAITS: usize = 20;
 
 /// How long loads are discarded if each of them meets other incomplete files.
 const STALEST: Duration = Duration::from_secs(30);
-
-/// How often the same failure is reported on stderr.
-const REPORT: Duration = Duration::from_secs(60);
-
-/// Added to a failure if there are skills to serve.
-const STILL_SERVED: &str = "; the skills loaded before are still served";
 
 /// Reported instead of the text of a panic.
 const PANICKED: &str = "reading the skills failed unexpectedly; stderr says how";
@@ -107,35 +99,6 @@ pub(crate) enum Refreshed {
 /// There are no skills to answer from, for this reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotLoaded(pub(crate) String);
-
-/// What is known about the source.
-#[derive(Default)]
-struct Check {
-    /// The state that the current generation was loaded from.
-    loaded: Option<u64>,
-    /// When the last look at the source began.
-    began: Option<Instant>,
-    failure: Option<Failure>,
-    /// Set while loads are discarded because files were being written.
-    discarding: Option<Discarding>,
-    /// When watching failed.
-    unwatchable: Option<Instant>,
-}
-
-/// Loads that were discarded, one after the other.
-struct Discarding {
-    since: Instant,
-    /// The files that were incomplete in each of them.
-    always: HashSet<Place>,
-}
-
-struct Failure {
-    /// The state that did not load; `None` if the fingerprint failed.
-    state: Option<u64>,
-    at: Instant,
-    reported: Instant,
-    reason: String,
-}
 
 impl Refresher {
     pub(crate) fn new(source: impl Source) -> Self {
@@ -525,57 +488,6 @@ impl Inner {
 
     fn blame(&self, error: &Error) -> String {
         format!("{}: {error:#}", self.source.describe())
-    }
-}
-
-impl Discarding {
-    /// The first load to be discarded, because these files were incomplete.
-    fn new(torn: &HashSet<Place>) -> Self {
-        Self {
-            since: Instant::now(),
-            always: torn.clone(),
-        }
-    }
-
-    /// Whether to discard one more load, during which these files were incomplete. A file that
-    /// never comes to rest, such as a log, counts as it is after a while; if there are always
-    /// others, everything does after `patience`.
-    fn discards(&mut self, torn: &HashSet<Place>, patience: Duration) -> bool {
-        self.always.retain(|place| torn.contains(place));
-        let age = self.since.elapsed();
-        let has_others = torn.len() > self.always.len();
-        age < LONGEST || has_others && age < patience
-    }
-}
-
-impl Check {
-    fn gave_up_on(&self, state: u64) -> bool {
-        self.failure
-            .as_ref()
-            .is_some_and(|failure| failure.state == Some(state) && failure.at.elapsed() < RETRY)
-    }
-
-    fn fail(&mut self, state: Option<u64>, reason: String) {
-        let at = Instant::now();
-        let known = self
-            .failure
-            .take()
-            .filter(|last| last.reason == reason && last.reported.elapsed() < REPORT);
-        if known.is_none() {
-            let served = if self.loaded.is_some() {
-                STILL_SERVED
-            } else {
-                ""
-            };
-            tracing::error!("{reason}{served}");
-        }
-        let reported = known.map_or(at, |last| last.reported);
-        self.failure = Some(Failure {
-            state,
-            at,
-            reported,
-            reason,
-        });
     }
 }
 
