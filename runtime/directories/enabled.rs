@@ -15,7 +15,7 @@ use skillbundle_compiler::{
     Compiled, Evaluation, Failed, FileStates, Options, Previous, Report, Root, Severity,
 };
 use skillbundle_format::{Bundle, Catalog, Skill, SkillSet};
-use skillbundle_server::{Error, Loaded, OutdatedSkill, Source, WatchPaths};
+use skillbundle_server::{BrokenSkill, Error, Loaded, Source, WatchPaths};
 
 use super::generations::{Generations, NotedSkill};
 use super::git_lock;
@@ -47,7 +47,7 @@ pub(crate) struct Directories {
     /// The states of the files of the last load.
     states: Mutex<Option<FileStates>>,
     /// The skills that did not load the last time, so that it is known since when.
-    outdated: Mutex<Vec<OutdatedSkill>>,
+    broken: Mutex<Vec<BrokenSkill>>,
     /// Whether the roots were logged.
     is_logged: AtomicBool,
     /// The last warning about hidden skills.
@@ -73,7 +73,7 @@ impl Directories {
             reported: Mutex::default(),
             generations: OnceLock::new(),
             states: Mutex::default(),
-            outdated: Mutex::default(),
+            broken: Mutex::default(),
             is_logged: AtomicBool::default(),
             hidden: Mutex::default(),
             not_stored: Once::new(),
@@ -121,12 +121,12 @@ impl Directories {
         self.generations.get_or_init(open).as_ref()
     }
 
-    /// Takes over which skills were outdated when an earlier process stored them.
-    fn remembered(&self, noted: &[NotedSkill]) -> Vec<OutdatedSkill> {
-        let outdated: Vec<_> = noted.iter().map(OutdatedSkill::from).collect();
-        let mut known = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
-        known.clone_from(&outdated);
-        outdated
+    /// Takes over which skills were broken when an earlier process stored the others.
+    fn remembered(&self, noted: &[NotedSkill]) -> Vec<BrokenSkill> {
+        let broken: Vec<_> = noted.iter().map(BrokenSkill::from).collect();
+        let mut known = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone_from(&broken);
+        broken
     }
 
     /// The states of the files that a bundle was compiled from, if they are known.
@@ -152,8 +152,8 @@ impl Directories {
         };
         match generations.put(&image) {
             Ok(bundle) => {
-                let outdated = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
-                let note = generations.note(fingerprint, present, &outdated);
+                let broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+                let note = generations.note(fingerprint, present, &broken);
                 generations.refer(&bundle, &note, stored);
                 Ok(bundle)
             }
@@ -192,27 +192,30 @@ impl Directories {
         new
     }
 
-    /// The skills whose files failed now and that are served as they were, with the first error
-    /// of each file.
-    fn outdated(&self, roots: &[Root], compiled: &Compiled) -> Vec<OutdatedSkill> {
-        let mut known = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The skills whose files failed now, with the first error of each file.
+    fn broken(&self, roots: &[Root], compiled: &Compiled) -> Vec<BrokenSkill> {
+        let mut known = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
         let skill_of = |failed: &Failed| {
             let mut skills = compiled.set.skills.iter();
             skills.find(|it| (it.root, &it.file_path) == (failed.root, &failed.file_path))
         };
-        let outdated = compiled.failed.iter().filter_map(|failed| {
-            let path = &skill_of(failed)?.path;
-            let file = prefix(roots.get(failed.root as usize)?) + &failed.file_path;
-            let since = known.iter().find(|it| it.path == *path).map(|it| it.since);
-            Some(OutdatedSkill {
-                path: path.clone(),
+        let broken = compiled.failed.iter().filter_map(|failed| {
+            let root = roots.get(failed.root as usize)?;
+            let file = prefix(root) + &failed.file_path;
+            let served = skill_of(failed).map(|skill| skill.path.clone());
+            let is_served = served.is_some();
+            let path = served.unwrap_or_else(|| path_of(failed, root));
+            let since = known.iter().find(|it| it.path == path).map(|it| it.since);
+            Some(BrokenSkill {
+                path,
                 reason: first_error(&compiled.report, &file),
                 since: since.unwrap_or_else(SystemTime::now),
+                is_served,
             })
         });
-        let outdated: Vec<_> = outdated.collect();
-        known.clone_from(&outdated);
-        outdated
+        let broken: Vec<_> = broken.collect();
+        known.clone_from(&broken);
+        broken
     }
 
     /// A warning if a skill of the project hides one of the user, since a repository that was just
@@ -269,7 +272,7 @@ impl Source for Directories {
         if is_torn() {
             return Ok(None);
         }
-        let outdated = self.outdated(&roots, &compiled);
+        let broken = self.broken(&roots, &compiled);
         let mut notices = self.new_findings(compiled.report);
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
@@ -287,7 +290,7 @@ impl Source for Directories {
             bases,
             bundle,
             notices,
-            outdated,
+            broken,
             state: Some(state),
         }))
     }
@@ -299,7 +302,7 @@ impl Source for Directories {
             bases: self.bases(&note.present),
             notices: self.hidden_skills(&bundle).into_iter().collect(),
             bundle,
-            outdated: self.remembered(&note.outdated),
+            broken: self.remembered(&note.broken),
             state: Some(note.fingerprint),
         })
     }
@@ -518,6 +521,16 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
 
 fn bundle(set: &SkillSet) -> Result<Bundle, skillbundle_format::Error> {
     skillbundle_format::lay_out(set)?.to_bundle()
+}
+
+/// What a skill is called that has never loaded. One that is the whole root has the root's name.
+fn path_of(failed: &Failed, root: &Root) -> String {
+    let name = || root.dir.file_name().unwrap_or_default().to_string_lossy();
+    if failed.path.is_empty() {
+        name().into_owned()
+    } else {
+        failed.path.clone()
+    }
 }
 
 /// What is wrong with a file, with the line.

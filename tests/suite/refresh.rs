@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::project::{LEGACY, Project, Session, copy_tree, finish};
+use crate::project::{LEGACY, Project, Session, copy_tree, finish, text_of};
 
 fn serve(project: &Project, arguments: &[&str]) -> Session {
     let mut session = project.serve(arguments);
@@ -101,6 +101,79 @@ fn a_half_written_file_keeps_its_last_good_version() {
     let text = session.tool_text("skill", &json!({ "name": "edit" }));
     assert!(text.contains("the better text"), "{text}");
     assert!(!text.contains("last good version"), "{text}");
+}
+
+/// The author of a skill that is missing asks for it, or for the list, and learns what is wrong.
+#[test]
+fn a_skill_that_never_loaded_is_reported_wherever_it_is_missing() {
+    /// Directory, text, what is asked for, and what is said of the file.
+    const BROKEN: [(&str, &str, &str, &str); 4] = [
+        (
+            "plain",
+            "---\nname: plain\n---\nText\n",
+            " PLAIN ",
+            "skills/plain/SKILL.md:1: this skill is not served: `description` is missing",
+        ),
+        (
+            "group/deep",
+            "---\nname: deep\ndescription: Never ends\n\nText\n",
+            "deep",
+            "skills/group/deep/SKILL.md:1: the frontmatter has no closing `---`",
+        ),
+        (
+            "group/list",
+            "---\nname: [\n---\nText\n",
+            "group/list",
+            "skills/group/list/SKILL.md:",
+        ),
+        (
+            "absent",
+            "No frontmatter at all\n",
+            "skill://absent",
+            "skills/absent/SKILL.md",
+        ),
+    ];
+    let project = Project::new();
+    project.skill("skills/good", "good", "Good");
+    for (directory, text, ..) in BROKEN {
+        project.file(&format!("skills/{directory}/SKILL.md"), text);
+    }
+    // The second server answers from what the first has stored.
+    for _ in 0..2 {
+        let mut session = serve(&project, &["--dir", "skills"]);
+        let listed = session.tool("skills_list", &json!({}));
+        let tree = session.tool_json("list_skills", &json!({}));
+        let refreshed = session.tool_json("refresh_skills", &json!({}));
+        let lists = [&listed["structuredContent"], &tree, &refreshed];
+        for (directory, _, asked, reason) in BROKEN {
+            let missing = session.tool("skill", &json!({ "name": asked }));
+            assert_eq!(missing["isError"], true);
+            let texts = [text_of(&missing), text_of(&listed)];
+            assert!(
+                texts.iter().all(|it| it.contains(reason)),
+                "{asked}: {texts:?}"
+            );
+            for list in lists {
+                let entries = list["not_served"].as_array().expect("a list");
+                let entry = entries.iter().find(|it| it["path"] == directory);
+                let said = entry.map(|it| it["reason"].as_str().unwrap_or_default());
+                assert!(said.is_some_and(|it| it.contains(reason)), "{list}");
+            }
+        }
+        let other = session.tool("skill", &json!({ "name": "unknown" }));
+        assert!(!text_of(&other).contains("has not loaded"), "{other}");
+        assert!(other["structuredContent"].get("not_served").is_none());
+    }
+    let mut session = serve(&project, &["--dir", "skills"]);
+    refresh(&mut session);
+    for (directory, ..) in BROKEN {
+        let name = directory.rsplit('/').next().expect("a name");
+        project.skill(&format!("skills/{directory}"), name, "Fixed");
+        let text = session.tool_text("skill", &json!({ "name": name }));
+        assert!(text.contains("Fixed"), "{text}");
+    }
+    let tree = session.tool_json("list_skills", &json!({}));
+    assert!(tree.get("not_served").is_none(), "{tree}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod prompts;
 mod resources;
 
 mod arguments;
+mod broken;
 mod cursor;
 mod instructions;
 mod preview;
@@ -27,7 +28,6 @@ mod toolset;
 mod get_asset;
 mod get_skill;
 mod list_skills;
-mod outdated;
 mod refresh_skills;
 mod skill;
 mod skills_list;

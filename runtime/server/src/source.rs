@@ -99,21 +99,23 @@ pub struct Loaded {
     pub bases: Vec<Option<PathBuf>>,
     /// What the authors of the skills should know, for stderr.
     pub notices: Vec<String>,
-    /// Skills whose files do not load any more, and whose last good version is served.
-    pub outdated: Vec<OutdatedSkill>,
+    /// Skills whose files do not load.
+    pub broken: Vec<BrokenSkill>,
     /// The fingerprint of exactly what was read. `None` takes the one that was asked for before.
     pub state: Option<u64>,
 }
 
-/// A skill that is served in its last good version, since its file does not load any more.
+/// A skill whose file does not load. Its last good version is served, if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutdatedSkill {
-    /// The path of the skill.
+pub struct BrokenSkill {
+    /// The path of the skill, or the one that it would have.
     pub path: String,
     /// What is wrong with its file, with the file and the line.
     pub reason: String,
     /// When that was first seen.
     pub since: SystemTime,
+    /// Whether its last good version is served.
+    pub is_served: bool,
 }
 
 /// The kinds of places that a client is told about.
@@ -222,7 +224,7 @@ impl From<Bundle> for Loaded {
             bundle,
             bases: Vec::new(),
             notices: Vec::new(),
-            outdated: Vec::new(),
+            broken: Vec::new(),
             state: None,
         }
     }
