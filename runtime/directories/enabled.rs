@@ -8,7 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
 use skillbundle_compiler::{
@@ -28,6 +29,12 @@ use crate::sources::{self, SkillRoot};
 
 /// Findings that a log shows at most; `compile --check` shows all.
 const MOST_NOTICES: usize = 20;
+
+/// A file that was written this long ago is complete.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// How long the first load waits before it reads again.
+const NEXT_ATTEMPT: Duration = Duration::from_millis(20);
 
 /// Hidden skills that a warning names.
 const MOST_NAMED: usize = 5;
@@ -268,7 +275,13 @@ impl Source for Directories {
             beneath => beneath,
         };
         let roots = self.roots_with(&states, |it| it == State::Read);
-        let compiled = self.compile(&roots, previous)?;
+        let mut compiled = self.compile(&roots, previous)?;
+        // No earlier version stands in for a file that is being written, and no watch has seen when
+        // that began.
+        while previous.is_none() && is_being_written(&roots, &compiled.failed) {
+            sleep(NEXT_ATTEMPT);
+            compiled = self.compile(&roots, previous)?;
+        }
         if is_torn() {
             return Ok(None);
         }
@@ -521,6 +534,22 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
 
 fn bundle(set: &SkillSet) -> Result<Bundle, skillbundle_format::Error> {
     skillbundle_format::lay_out(set)?.to_bundle()
+}
+
+/// Whether a file did not load that was written a moment ago.
+fn is_being_written(roots: &[Root], failed: &[Failed]) -> bool {
+    let age = |failed: &Failed| {
+        let path = roots.get(failed.root as usize)?.dir.join(&failed.file_path);
+        std::fs::metadata(path)
+            .ok()?
+            .modified()
+            .ok()?
+            .elapsed()
+            .ok()
+    };
+    failed
+        .iter()
+        .any(|failed| age(failed).is_some_and(|age| age < QUIET))
 }
 
 /// What a skill is called that has never loaded. One that is the whole root has the root's name.

@@ -13,7 +13,10 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+#[cfg(target_os = "linux")]
+use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 use serde_json::json;
+use skillbundle_testkit::request;
 
 use crate::project::{Client, LEGACY, PATIENCE, Project, Session};
 
@@ -367,6 +370,100 @@ fn servers_that_start_together_over_one_cache_give_equal_answers() {
         let first = answers.next().expect("eight servers");
         assert!(answers.all(|answer| answer == first), "{answers:?}");
     }
+}
+
+/// Killed at any moment of a publish: what is stored is whole, and the next server is right. At each
+/// system call: `tests/faults/run`.
+#[test]
+fn a_server_that_is_killed_while_it_stores_leaves_a_whole_cache() {
+    const KILLS: u32 = 40;
+    let project = Project::new();
+    let start = || {
+        let mut command = with_cache(&project, &project.path("cache"));
+        command.args(["serve", "--dir", "skills"]);
+        opened(command)
+    };
+    for number in 0..50 {
+        let name = format!("s{number}");
+        project.skill(&format!("skills/{name}"), &name, "Filler");
+    }
+    project.skill("skills/s7", "s7", "version 0,");
+    text_of_skill(&mut start(), "s7");
+    for kill in 1..=KILLS {
+        project.skill("skills/s7", "s7", &format!("version {kill},"));
+        let mut session = start();
+        let refresh = json!({ "name": "refresh_skills", "arguments": {} });
+        session.send(&request(2, "tools/call", refresh));
+        sleep(Duration::from_micros(u64::from(kill) * 500));
+        let process = i32::try_from(session.id()).ok().and_then(Pid::from_raw);
+        kill_process(process.expect("an id"), Signal::KILL).expect("it runs");
+        drop(session);
+        check_stored(&project);
+    }
+    await_text(&mut start(), "s7", &format!("version {KILLS},"));
+}
+
+/// Each bundle in the cache is whole, and each reference names one.
+fn check_stored(project: &Project) {
+    let entries = |directory: &str| {
+        let entries = fs::read_dir(project.path(directory)).expect("the cache is there");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        let is_temporary = |path: &PathBuf| path.extension().is_some_and(|it| it == "tmp");
+        paths.filter(|path| !is_temporary(path)).collect::<Vec<_>>()
+    };
+    let bundles = entries("cache/bundles");
+    for path in &bundles {
+        let verified = project.run(&["verify", path.to_str().expect("text")]);
+        assert_eq!(verified.code, Some(0), "{}", verified.stderr);
+    }
+    for path in entries("cache/references") {
+        let named = fs::read(&path).expect("readable");
+        let named = String::from_utf8_lossy(&named[..64]).into_owned();
+        let is_there = bundles
+            .iter()
+            .any(|path| path.file_stem().is_some_and(|it| *it == *named));
+        assert!(is_there, "{} names {named}", path.display());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_descriptors_calls_are_answered_from_the_skills_before() {
+    let project = Project::new();
+    project.skill("skills/steady", "steady", "version 0,");
+    let mut session = project.serve(&["--dir", "skills"]);
+    session.initialize(LEGACY);
+    await_text(&mut session, "steady", "version 0,");
+    let process = i32::try_from(session.id()).ok().and_then(Pid::from_raw);
+    let inherited = getrlimit(Resource::Nofile);
+    let limit = |current| {
+        let limit = Rlimit {
+            current,
+            ..inherited.clone()
+        };
+        prlimit(process, Resource::Nofile, limit).expect("it runs");
+    };
+    for version in 1..4 {
+        let used = fs::read_dir(format!("/proc/{}/fd", session.id()))
+            .expect("it runs")
+            .count();
+        limit(Some(used as u64));
+        project.skill("skills/steady", "steady", &format!("version {version},"));
+        for _ in 0..10 {
+            let text = text_of_skill(&mut session, "steady");
+            let known = [version - 1, version].map(|it| format!("version {it},"));
+            assert!(known.iter().any(|it| text.contains(it)), "{text}");
+        }
+        limit(inherited.current);
+        await_text(&mut session, "steady", &format!("version {version},"));
+    }
+    let ended = session.finish();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("Too many open files"),
+        "{}",
+        ended.stderr
+    );
 }
 
 /// Makes a directory unfit to be a cache.

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -101,6 +102,25 @@ fn a_half_written_file_keeps_its_last_good_version() {
     let text = session.tool_text("skill", &json!({ "name": "edit" }));
     assert!(text.contains("the better text"), "{text}");
     assert!(!text.contains("last good version"), "{text}");
+}
+
+/// No watch has seen when the file was opened, and there is no earlier version to answer from.
+#[test]
+fn a_first_load_waits_for_a_file_that_is_being_written() {
+    let project = Project::new();
+    project.skill("skills/other", "other", "Other");
+    project.file("skills/slow/SKILL.md", "---\nname: slow\n");
+    let writer = thread::spawn({
+        let path = project.path("skills/slow/SKILL.md");
+        move || {
+            thread::sleep(Duration::from_millis(150));
+            fs::write(path, "---\nname: slow\ndescription: Complete\n---\nText\n")
+        }
+    });
+    let mut session = serve(&project, &["--dir", "skills"]);
+    let text = session.tool_text("skill", &json!({ "name": "slow" }));
+    assert!(text.contains("Complete"), "{text}");
+    writer.join().expect("no panic").expect("writable");
 }
 
 /// The author of a skill that is missing asks for it, or for the list, and learns what is wrong.
