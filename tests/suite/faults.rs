@@ -439,7 +439,7 @@ fn without_descriptors_calls_are_answered_from_the_skills_before() {
     let limit = |current| {
         let limit = Rlimit {
             current,
-            ..inherited.clone()
+            ..inherited
         };
         prlimit(process, Resource::Nofile, limit).expect("it runs");
     };
