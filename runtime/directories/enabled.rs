@@ -324,6 +324,12 @@ impl Source for Directories {
         Some(Bundle::from_static(self.beneath?).ok()?.into())
     }
 
+    fn discard(&self, damaged: &Bundle) {
+        if let Some(generations) = self.generations() {
+            generations.discard(damaged);
+        }
+    }
+
     fn watch_paths(&self) -> Option<WatchPaths> {
         let walked = skillbundle_compiler::walked_paths(&self.roots);
         Some(WatchPaths {

@@ -107,6 +107,11 @@ impl Generations {
         format!("{}.states", self.key)
     }
 
+    /// Removes a bundle that is damaged.
+    pub(crate) fn discard(&self, damaged: &Bundle) {
+        self.store.discard(&damaged.content_address());
+    }
+
     /// Stores a bundle and maps it.
     pub(crate) fn put(&self, image: &Image<'_>) -> Result<Bundle, Error> {
         self.store.put(image)

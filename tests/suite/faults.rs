@@ -403,26 +403,74 @@ fn a_server_that_is_killed_while_it_stores_leaves_a_whole_cache() {
     await_text(&mut start(), "s7", &format!("version {KILLS},"));
 }
 
+/// The files in a directory of a cache, without temporary ones.
+fn stored(cache: &Path, directory: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(cache.join(directory)).expect("the cache is there");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let is_temporary = |path: &PathBuf| path.extension().is_some_and(|it| it == "tmp");
+    paths.filter(|path| !is_temporary(path)).collect()
+}
+
 /// Each bundle in the cache is whole, and each reference names one.
 fn check_stored(project: &Project) {
-    let entries = |directory: &str| {
-        let entries = fs::read_dir(project.path(directory)).expect("the cache is there");
-        let paths = entries.map(|entry| entry.expect("an entry").path());
-        let is_temporary = |path: &PathBuf| path.extension().is_some_and(|it| it == "tmp");
-        paths.filter(|path| !is_temporary(path)).collect::<Vec<_>>()
-    };
-    let bundles = entries("cache/bundles");
+    let cache = project.path("cache");
+    let bundles = stored(&cache, "bundles");
     for path in &bundles {
         let verified = project.run(&["verify", path.to_str().expect("text")]);
         assert_eq!(verified.code, Some(0), "{}", verified.stderr);
     }
-    for path in entries("cache/references") {
+    let is_there = |named: &str| {
+        let mut names = bundles.iter().filter_map(|path| path.file_stem());
+        names.any(|name| *name == *named)
+    };
+    for path in stored(&cache, "references") {
         let named = fs::read(&path).expect("readable");
         let named = String::from_utf8_lossy(&named[..64]).into_owned();
-        let is_there = bundles
-            .iter()
-            .any(|path| path.file_stem().is_some_and(|it| *it == *named));
-        assert!(is_there, "{} names {named}", path.display());
+        assert!(is_there(&named), "{} names {named}", path.display());
+    }
+}
+
+/// After a power failure a file may have lost what was written last.
+#[test]
+fn a_damaged_cache_is_replaced_before_a_call_fails() {
+    const SKILLS: usize = 12;
+    let project = Project::new();
+    for number in 0..SKILLS {
+        let name = format!("s{number}");
+        project.skill(&format!("skills/{name}"), &name, &"Text ".repeat(200));
+    }
+    project.bundle_file(&["skills"], "live.skb");
+    let cache = project.path("cache");
+    for source in ["skills", "live.skb"] {
+        let start = || {
+            let mut command = with_cache(&project, &cache);
+            command.args(["serve", source]);
+            opened(command)
+        };
+        // Of 10,000: the head, tables, texts, all.
+        for (from, to) in [(0, 200), (500, 2_000), (8_000, 9_900), (200, 10_000)] {
+            let mut session = start();
+            text_of_skill(&mut session, "s0");
+            assert_eq!(session.finish().code, Some(0));
+            for path in stored(&cache, "bundles") {
+                let mut bytes = fs::read(&path).expect("readable");
+                let at = |part| bytes.len() * part / 10_000;
+                let range = at(from)..at(to);
+                bytes[range].fill(0);
+                fs::remove_file(&path).expect("writable");
+                fs::write(&path, bytes).expect("writable");
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("ours");
+            }
+            let mut session = start();
+            for number in 0..SKILLS {
+                text_of_skill(&mut session, &format!("s{number}"));
+            }
+            session.tool_text("skills_search", &json!({ "query": "text" }));
+            let ended = session.finish();
+            assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+            assert!(ended.stderr.lines().count() <= 1, "{}", ended.stderr);
+            check_stored(&project);
+        }
     }
 }
 

@@ -88,7 +88,8 @@ impl Store {
     /// Maps the bundle with this content address, if it is stored and intact.
     pub fn get(&self, address: &[u8; 32]) -> Option<Bundle> {
         let bundle = Bundle::open_stored(&self.bundle_path(&hex(address))).ok()?;
-        (bundle.content_address() == *address).then_some(bundle)
+        let is_intact = bundle.content_address() == *address && bundle.catalog().is_ok();
+        is_intact.then_some(bundle)
     }
 
     /// Whether there is a bundle of this address.
@@ -128,7 +129,16 @@ impl Store {
                 }
             })
         });
-        written.map_err(|source| damage.unwrap_or(Error::Store { path, source }))
+        match written {
+            Ok(bundle) => Ok(bundle.renamed(path)),
+            Err(source) => Err(damage.unwrap_or(Error::Store { path, source })),
+        }
+    }
+
+    /// Removes a bundle that is damaged.
+    pub fn discard(&self, address: &[u8; 32]) {
+        // What cannot be removed is replaced, or found damaged again.
+        let _ = remove(&self.bundle_path(&hex(address)));
     }
 
     /// Stores a copy of a bundle file that may change at any time, and maps the copy. A copy that

@@ -63,6 +63,12 @@ pub trait Source: Send + Sync + 'static {
         None
     }
 
+    /// Forgets stored skills that have turned out to be damaged: the next load must not find them
+    /// again.
+    fn discard(&self, damaged: &Bundle) {
+        let _ = damaged;
+    }
+
     /// The places to watch, so that the source need not be asked before every call. `None` if
     /// watching would not show every change.
     fn watch_paths(&self) -> Option<WatchPaths> {
@@ -282,6 +288,12 @@ impl Source for Archive {
         })
     }
 
+    fn discard(&self, damaged: &Bundle) {
+        if let Some(store) = &self.store {
+            store.discard(&damaged.content_address());
+        }
+    }
+
     fn kind(&self) -> Kind {
         Kind::Archive
     }
@@ -318,6 +330,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn stand_in(&self) -> Option<Loaded> {
         (**self).stand_in()
+    }
+
+    fn discard(&self, damaged: &Bundle) {
+        (**self).discard(damaged);
     }
 
     fn watch_paths(&self) -> Option<WatchPaths> {

@@ -103,6 +103,13 @@ impl Storage {
             .ok_or(WHERE)
     }
 
+    /// The file now has this name.
+    pub(super) fn rename(&mut self, to: PathBuf) {
+        if let Self::File { path, .. } = self {
+            *path = to;
+        }
+    }
+
     /// The kind of storage, as [`super::Bundle::storage`] explains.
     pub(super) fn name(&self) -> &'static str {
         match self {

@@ -109,6 +109,11 @@ impl Generation {
         })
     }
 
+    /// Whether an answer has met damage in it.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.bundle.is_damaged()
+    }
+
     /// The bundle itself, to build the next one on.
     pub(crate) fn bundle(&self) -> &Bundle {
         &self.bundle

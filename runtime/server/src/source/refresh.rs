@@ -284,7 +284,13 @@ impl Inner {
             let verdict = self.verdict();
             matches!(verdict, Some(Verdict::Unchanged | Verdict::Incomplete))
         };
-        !self.source.can_change() || self.unverified.load(Ordering::Acquire) || by_watch()
+        let is_known = || self.unverified.load(Ordering::Acquire) || by_watch();
+        !self.source.can_change() || self.damaged().is_none() && is_known()
+    }
+
+    /// The published skills, if an answer has met damage in them.
+    fn damaged(&self) -> Option<Arc<Generation>> {
+        self.current.get().filter(|it| it.is_damaged())
     }
 
     /// What the watch says; `None` if there is none.
@@ -429,6 +435,14 @@ impl Inner {
         if self.unverified.load(Ordering::Acquire) {
             check.loaded = self.current.get().and_then(|stored| stored.state());
         }
+        if let Some(damaged) = self.damaged() {
+            tracing::warn!(
+                "{}: the stored skills are damaged and are loaded anew",
+                self.source.describe()
+            );
+            self.source.discard(damaged.bundle());
+            check.loaded = None;
+        }
         let discarding = check.discarding.take();
         match state {
             Ok(state) if check.loaded == Some(state) => check.failure = None,
@@ -448,7 +462,9 @@ impl Inner {
         discarding: Option<Discarding>,
     ) -> Option<Discarding> {
         let previous = self.current.get();
-        let bundle = previous.as_ref().map(|generation| generation.bundle());
+        // Nothing is built on what is damaged.
+        let intact = previous.as_ref().filter(|it| !it.is_damaged());
+        let bundle = intact.map(|generation| generation.bundle());
         let watch = self.watch.load_full();
         if let Some(watch) = &watch {
             watch.reading_begins();
