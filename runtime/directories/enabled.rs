@@ -178,8 +178,12 @@ impl Directories {
         };
         let mut left = Previous::default();
         if let Some(previous) = previous {
-            left.set.extend_from(previous)?;
-            left.states = self.states_of(previous);
+            // What cannot be read is compiled anew.
+            if left.set.extend_from(previous).is_ok() {
+                left.states = self.states_of(previous);
+            } else {
+                left = Previous::default();
+            }
         }
         let mut compiled = skillbundle_compiler::recompile(roots, &options, &left)?;
         drop(left);

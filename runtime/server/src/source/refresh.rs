@@ -436,10 +436,12 @@ impl Inner {
             check.loaded = self.current.get().and_then(|stored| stored.state());
         }
         if let Some(damaged) = self.damaged() {
-            tracing::warn!(
-                "{}: the stored skills are damaged and are loaded anew",
-                self.source.describe()
-            );
+            if check.failure.is_none() {
+                tracing::warn!(
+                    "{}: the stored skills are damaged and are loaded anew",
+                    self.source.describe()
+                );
+            }
             self.source.discard(damaged.bundle());
             check.loaded = None;
         }
