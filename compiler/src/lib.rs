@@ -30,6 +30,7 @@ use std::io;
 use std::path::PathBuf;
 
 use skillbundle_format::{RootEntry, Scope, SkillSet};
+use skillbundle_search::parallel;
 
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
@@ -120,13 +121,14 @@ pub fn compile(roots: &[Root], options: &Options) -> io::Result<Compiled> {
 /// kept and reported: editors save half-written files, and the skill must not vanish
 /// meanwhile. [`Compiled::failed`] lists it too.
 pub fn recompile(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Compiled> {
-    for _ in 1..ATTEMPTS {
-        let compiled = passes(roots, options, previous)?;
-        if fingerprints(roots)? == compiled.fingerprints {
+    let mut attempt = 1;
+    loop {
+        let (compiled, now) = passes(roots, options, previous)?;
+        if attempt == ATTEMPTS || now? == compiled.fingerprints {
             return Ok(compiled);
         }
+        attempt += 1;
     }
-    passes(roots, options, previous)
 }
 
 /// For each root a hash that changes when anything below it does: names, sizes, times,
@@ -152,8 +154,13 @@ pub fn walked_paths(roots: &[Root]) -> WalkedPaths {
     source::walked_paths(&source::walk(roots, Limits::default()))
 }
 
-/// Runs every pass once.
-fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Compiled> {
+/// Runs every pass once. Also returns the [`fingerprints`] after the last file was read, which are
+/// computed while the later passes run.
+fn passes(
+    roots: &[Root],
+    options: &Options,
+    previous: &Previous,
+) -> io::Result<(Compiled, io::Result<Vec<u64>>)> {
     let mut out = Vec::new();
 
     let mut tree = source::walk(roots, Limits::default());
@@ -190,28 +197,31 @@ fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<
         assets::attach(&tree, draft, &mut out);
     }
 
-    out.extend(source::diagnostics(
-        &tree,
-        options.optional_roots,
-        |root, path| relevance(path, &discovered[root].claims),
-    ));
-
-    let positions: Vec<_> = drafts.iter().map(extension::Position::of).collect();
-    let set = SkillSet {
-        settings: config::settings(&tree, &mut out),
-        roots: root_entries,
-        skills: drafts.into_iter().map(|draft| draft.entry).collect(),
+    let checked = || {
+        out.extend(source::diagnostics(
+            &tree,
+            options.optional_roots,
+            |root, path| relevance(path, &discovered[root].claims),
+        ));
+        let positions: Vec<_> = drafts.iter().map(extension::Position::of).collect();
+        let set = SkillSet {
+            settings: config::settings(&tree, &mut out),
+            roots: root_entries,
+            skills: drafts.into_iter().map(|draft| draft.entry).collect(),
+        };
+        extension::check(&set, &positions, &mut out);
+        let states = reuse::states(&tree, &files, &out);
+        let report = Report::new(out, |file| tree.source_of(file));
+        Compiled {
+            set,
+            report,
+            failed,
+            fingerprints: tree.fingerprints(),
+            states,
+        }
     };
-    extension::check(&set, &positions, &mut out);
-    let states = reuse::states(&tree, &files, &out);
-    let report = Report::new(out, |file| tree.source_of(file));
-    Ok(Compiled {
-        set,
-        report,
-        failed,
-        fingerprints: tree.fingerprints(),
-        states,
-    })
+    let (now, compiled) = parallel::join(|| fingerprints(roots), checked);
+    Ok((compiled, now))
 }
 
 fn root_entry(root: &Root) -> RootEntry {
