@@ -26,9 +26,6 @@ use crate::cli::progress::Progress;
 use crate::roots::{self, State};
 use crate::sources::{self, SkillRoot};
 
-/// Findings that a log shows at most; `compile --check` shows all.
-const MOST_NOTICES: usize = 20;
-
 /// Hidden skills that a warning names.
 const MOST_NAMED: usize = 5;
 
@@ -533,16 +530,8 @@ fn first_error(report: &Report, file: &str) -> String {
     }
 }
 
-/// One line for each error and warning.
+/// One line for each error and warning, errors first: where a log is cut short, they remain.
 fn findings(report: Report) -> Vec<String> {
-    let report = report.at_least(Severity::Warning);
-    let mut lines: Vec<String> = report.render_plain().lines().map(str::to_owned).collect();
-    if lines.len() > MOST_NOTICES {
-        let more = lines.len() - MOST_NOTICES;
-        lines.truncate(MOST_NOTICES);
-        lines.push(format!(
-            "and {more} more findings; `skillbundle compile --check` shows all"
-        ));
-    }
-    lines
+    let report = report.at_least(Severity::Warning).errors_first();
+    report.render_plain().lines().map(str::to_owned).collect()
 }
