@@ -162,7 +162,12 @@ impl Directories {
         }
     }
 
-    fn compile(&self, roots: &[Root], previous: Option<&Bundle>) -> Result<Compiled, Error> {
+    fn compile(
+        &self,
+        roots: &[Root],
+        previous: Option<&Bundle>,
+        is_torn: &dyn Fn() -> Option<bool>,
+    ) -> Result<Option<Compiled>, Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
         };
@@ -171,10 +176,12 @@ impl Directories {
             left.set.extend_from(previous)?;
             left.states = self.states_of(previous);
         }
-        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left)?;
+        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left, is_torn)?;
         drop(left);
-        if self.only.iter().any(Option::is_some) {
-            select(&mut compiled, roots, &self.only);
+        if let Some(compiled) = &mut compiled
+            && self.only.iter().any(Option::is_some)
+        {
+            select(compiled, roots, &self.only);
         }
         Ok(compiled)
     }
@@ -241,14 +248,14 @@ impl Source for Directories {
     }
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
-        let loaded = self.load_whole(previous, &|| false)?;
+        let loaded = self.load_whole(previous, &|| None)?;
         Ok(loaded.expect("nothing is torn"))
     }
 
     fn load_whole(
         &self,
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> bool,
+        is_torn: &dyn Fn() -> Option<bool>,
     ) -> Result<Option<Loaded>, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
         let states = self.states_of_roots()?;
@@ -262,10 +269,9 @@ impl Source for Directories {
             beneath => beneath,
         };
         let roots = self.roots_with(&states, |it| it == State::Read);
-        let compiled = self.compile(&roots, previous)?;
-        if is_torn() {
+        let Some(compiled) = self.compile(&roots, previous, is_torn)? else {
             return Ok(None);
-        }
+        };
         let outdated = self.outdated(&roots, &compiled);
         let mut notices = self.new_findings(compiled.report);
         let mut set = compiled.set;
