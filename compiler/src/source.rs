@@ -68,6 +68,8 @@ pub(crate) struct Tree {
     limits: Limits,
     /// Bytes that may still be read.
     budget: u64,
+    /// How many files have been read.
+    pub(crate) reads: usize,
 }
 
 /// One root.
@@ -75,6 +77,8 @@ pub(crate) struct Tree {
 pub(crate) struct TreeRoot {
     /// As the user wrote it.
     pub(crate) dir: PathBuf,
+    /// Its real path, with every link resolved; `dir` if it cannot be read.
+    pub(crate) real: PathBuf,
     /// Everything below it, sorted bytewise by path.
     pub(crate) entries: Vec<TreeEntry>,
     /// What could not or must not be read, sorted by path.
@@ -131,18 +135,20 @@ pub(crate) fn walk(roots: &[Root], limits: Limits) -> Tree {
         roots: roots.iter().map(tree_root).collect(),
         limits,
         budget: limits.total_bytes,
+        reads: 0,
     }
 }
 
 fn walk_root(dir: &Path, limits: Limits) -> TreeRoot {
-    let (mut entries, mut read_errors) = match resolve_root(dir) {
-        Ok(real) => walk::root(&real, limits),
-        Err(error) => (Vec::new(), vec![ReadError::root(&error)]),
+    let (real, (mut entries, mut read_errors)) = match resolve_root(dir) {
+        Ok(real) => (real.clone(), walk::root(&real, limits)),
+        Err(error) => (dir.to_owned(), (Vec::new(), vec![ReadError::root(&error)])),
     };
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     read_errors.sort();
     TreeRoot {
         dir: dir.to_owned(),
+        real,
         entries,
         read_errors,
     }
@@ -179,6 +185,7 @@ impl Tree {
             }
         }
         jobs.dedup_by_key(|(id, _)| *id);
+        self.reads += jobs.len();
         let results = parallel::map(&jobs, LEAST_FILES, |(id, budget)| {
             read::file(self.entry(*id), limits, *budget)
         });

@@ -166,7 +166,7 @@ impl Directories {
         &self,
         roots: &[Root],
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> Option<bool>,
+        unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Compiled>, Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
@@ -176,7 +176,7 @@ impl Directories {
             left.set.extend_from(previous)?;
             left.states = self.states_of(previous);
         }
-        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left, is_torn)?;
+        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left, unsettled)?;
         drop(left);
         if let Some(compiled) = &mut compiled
             && self.only.iter().any(Option::is_some)
@@ -249,13 +249,13 @@ impl Source for Directories {
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         let loaded = self.load_whole(previous, &|| None)?;
-        Ok(loaded.expect("nothing is torn"))
+        Ok(loaded.expect("nothing is in the middle of a change"))
     }
 
     fn load_whole(
         &self,
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> Option<bool>,
+        unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Loaded>, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
         let states = self.states_of_roots()?;
@@ -269,19 +269,27 @@ impl Source for Directories {
             beneath => beneath,
         };
         let roots = self.roots_with(&states, |it| it == State::Read);
-        let Some(compiled) = self.compile(&roots, previous, is_torn)? else {
+        let absent = self.roots_with(&states, |it| it == State::Missing);
+        let unsettled = || Some(with_replaced(unsettled()?, &absent));
+        let Some(compiled) = self.compile(&roots, previous, &unsettled)? else {
             return Ok(None);
         };
+        let is_partial = compiled.is_partial;
         let outdated = self.outdated(&roots, &compiled);
-        let mut notices = self.new_findings(compiled.report);
+        // What is missing in a part may be there in the whole, which is loaded next.
+        let mut notices = if is_partial {
+            Vec::new()
+        } else {
+            self.new_findings(compiled.report)
+        };
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
         }
-        let absent = self.roots_with(&states, |it| it == State::Missing);
         let mut fingerprints = skillbundle_compiler::fingerprints(&absent)?;
         fingerprints.extend(compiled.fingerprints);
-        let state = combined(&fingerprints);
+        // No look finds the opposite, so the whole is loaded next.
+        let state = combined(&fingerprints) ^ if is_partial { u64::MAX } else { 0 };
         let bases = self.bases(&present);
         let bundle = self.keep(&set, state, present, compiled.states)?;
         self.log_roots(&bundle);
@@ -376,6 +384,16 @@ fn hidden_skills(catalog: &Catalog<'_>, hidden: &BTreeMap<u32, Vec<Skill<'_>>>) 
     let all = "`skillbundle list --all` shows both, --no-project-roots leaves the project's out";
     let names = names.join(", ");
     (!names.is_empty()).then(|| format!("skills of the project hide yours: {names}{more}; {all}"))
+}
+
+/// Paths in the middle of a change: all there are if an absent root is among them, since it is being
+/// replaced rather than gone.
+fn with_replaced(paths: Vec<PathBuf>, absent: &[Root]) -> Vec<PathBuf> {
+    let mut dirs = absent
+        .iter()
+        .filter_map(|it| std::path::absolute(&it.dir).ok());
+    let is_replaced = dirs.any(|dir| paths.iter().any(|path| dir.starts_with(path)));
+    if is_replaced { vec!["/".into()] } else { paths }
 }
 
 /// One hash for the roots' own, in any order.

@@ -12,7 +12,6 @@
 
 mod check;
 
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -25,10 +24,10 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::{sleep, timeout};
 
 use super::current::{Current, Generation};
-use super::watch::{LONGEST, Unwatchable, Verdict, Watch};
+use super::watch::{EVERYTHING, LONGEST, Unwatchable, Verdict, Watch};
 use super::{Kind, Source};
 use crate::error::Error;
-use check::{Check, Discarding, STILL_SERVED};
+use check::{Check, STILL_SERVED};
 
 /// How long a call waits for a load, if there are skills to answer from meanwhile.
 const LOAD: Duration = Duration::from_secs(2);
@@ -57,9 +56,6 @@ const ATTEMPTS: usize = 3;
 /// How long it waits in between, and how often if files are incomplete even then.
 const NEXT_ATTEMPT: Duration = Duration::from_millis(10);
 const WAITS: usize = 20;
-
-/// How long loads are discarded if each of them meets other incomplete files.
-const STALEST: Duration = Duration::from_secs(30);
 
 /// Reported instead of the text of a panic.
 const PANICKED: &str = "reading the skills failed unexpectedly; stderr says how";
@@ -170,13 +166,14 @@ impl Refresher {
 
     /// The skills as they are now.
     pub(crate) async fn current(&self) -> Result<Arc<Generation>, NotLoaded> {
-        loop {
+        if let Some(ready) = self.ready() {
+            return ready;
+        }
+        // Once only: where files come and go all the time, there is always one to wait for.
+        if let Some(Verdict::Wait(time)) = self.0.verdict() {
+            sleep(time).await;
             if let Some(ready) = self.ready() {
                 return ready;
-            }
-            match self.0.verdict() {
-                Some(Verdict::Wait(time)) => sleep(time).await,
-                _ => break,
             }
         }
         let mut look = std::pin::pin!(self.look_since(Instant::now()));
@@ -440,35 +437,35 @@ impl Inner {
     }
 
     /// Loads and publishes. `state` was asked for before, so a change during the load shows as a
-    /// moved fingerprint the next time. Returns what has been discarded, if that is the outcome.
-    fn load(
-        &self,
-        check: &mut Check,
-        state: u64,
-        discarding: Option<Discarding>,
-    ) -> Option<Discarding> {
+    /// moved fingerprint the next time. Returns since when loads are discarded, if this one was.
+    fn load(&self, check: &mut Check, state: u64, discarding: Option<Instant>) -> Option<Instant> {
         let previous = self.current.get();
         let bundle = previous.as_ref().map(|generation| generation.bundle());
         let watch = self.watch.load_full();
         if let Some(watch) = &watch {
             watch.reading_begins();
         }
-        let patience = if previous.is_some() { STALEST } else { LONGEST };
-        let discarding = RefCell::new(discarding);
-        let is_torn = || {
-            let torn = watch.as_ref()?.torn();
-            let is_locked = previous.is_some() && self.source.is_being_changed();
-            let mut discarding = discarding.borrow_mut();
-            let discarding = discarding.get_or_insert_with(|| Discarding::new(&torn));
-            Some(is_locked || !torn.is_empty() && discarding.discards(&torn, patience))
+        let since = discarding.unwrap_or_else(Instant::now);
+        let unsettled = || {
+            let unsettled = watch.as_ref()?.unsettled();
+            let wait = match &previous {
+                Some(_) => self.source.is_being_changed(),
+                // Nothing to leave as it was.
+                None => !unsettled.is_empty() && since.elapsed() < LONGEST,
+            };
+            Some(match (&previous, wait) {
+                (_, true) => vec![EVERYTHING.into()],
+                (Some(_), false) => unsettled,
+                (None, false) => Vec::new(),
+            })
         };
         let loaded = catch_unwind(AssertUnwindSafe(|| {
-            self.source.load_whole(bundle, &is_torn)
+            self.source.load_whole(bundle, &unsettled)
         }))
         .unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
         .and_then(|loaded| loaded.map(Generation::new).transpose());
         match loaded {
-            Ok(None) => return discarding.into_inner(),
+            Ok(None) => return Some(since),
             Ok(Some(generation)) => {
                 tracing::info!(
                     skills = generation.len(),
