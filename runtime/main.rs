@@ -10,6 +10,8 @@ mod sources;
 
 use std::env;
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -95,6 +97,8 @@ impl From<Exit> for ExitCode {
 }
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    survive_file_size_limit();
     let outcome = match command() {
         Ok(command) => run(&command),
         Err(error) => clap_errors::answer(&error, wants_json()),
@@ -107,6 +111,14 @@ fn main() -> ExitCode {
             Exit::CouldNotRun.into()
         }
     }
+}
+
+/// Makes a file that grows beyond `ulimit -f` an error like a full disk. Unless there is a handler,
+/// the signal ends the process.
+#[cfg(unix)]
+fn survive_file_size_limit() {
+    // Fails for signals that cannot be handled only.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// Parses the command line.

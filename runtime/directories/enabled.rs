@@ -8,14 +8,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
 use skillbundle_compiler::{
     Compiled, Evaluation, Failed, FileStates, Options, Previous, Report, Root, Severity,
 };
 use skillbundle_format::{Bundle, Catalog, Skill, SkillSet};
-use skillbundle_server::{Error, Loaded, OutdatedSkill, Source, WatchPaths};
+use skillbundle_server::{BrokenSkill, Error, Loaded, Source, WatchPaths};
 
 use super::generations::{Generations, NotedSkill};
 use super::git_lock;
@@ -25,6 +26,12 @@ use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
 use crate::roots::{self, State};
 use crate::sources::{self, SkillRoot};
+
+/// A file that was written this long ago is complete.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// How long the first load waits before it reads again.
+const NEXT_ATTEMPT: Duration = Duration::from_millis(20);
 
 /// Hidden skills that a warning names.
 const MOST_NAMED: usize = 5;
@@ -44,7 +51,7 @@ pub(crate) struct Directories {
     /// The states of the files of the last load.
     states: Mutex<Option<FileStates>>,
     /// The skills that did not load the last time, so that it is known since when.
-    outdated: Mutex<Vec<OutdatedSkill>>,
+    broken: Mutex<Vec<BrokenSkill>>,
     /// Whether the roots were logged.
     is_logged: AtomicBool,
     /// The last warning about hidden skills.
@@ -70,7 +77,7 @@ impl Directories {
             reported: Mutex::default(),
             generations: OnceLock::new(),
             states: Mutex::default(),
-            outdated: Mutex::default(),
+            broken: Mutex::default(),
             is_logged: AtomicBool::default(),
             hidden: Mutex::default(),
             not_stored: Once::new(),
@@ -118,12 +125,12 @@ impl Directories {
         self.generations.get_or_init(open).as_ref()
     }
 
-    /// Takes over which skills were outdated when an earlier process stored them.
-    fn remembered(&self, noted: &[NotedSkill]) -> Vec<OutdatedSkill> {
-        let outdated: Vec<_> = noted.iter().map(OutdatedSkill::from).collect();
-        let mut known = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
-        known.clone_from(&outdated);
-        outdated
+    /// Takes over which skills were broken when an earlier process stored the others.
+    fn remembered(&self, noted: &[NotedSkill]) -> Vec<BrokenSkill> {
+        let broken: Vec<_> = noted.iter().map(BrokenSkill::from).collect();
+        let mut known = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone_from(&broken);
+        broken
     }
 
     /// The states of the files that a bundle was compiled from, if they are known.
@@ -149,8 +156,8 @@ impl Directories {
         };
         match generations.put(&image) {
             Ok(bundle) => {
-                let outdated = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
-                let note = generations.note(fingerprint, present, &outdated);
+                let broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+                let note = generations.note(fingerprint, present, &broken);
                 generations.refer(&bundle, &note, stored);
                 Ok(bundle)
             }
@@ -173,8 +180,12 @@ impl Directories {
         };
         let mut left = Previous::default();
         if let Some(previous) = previous {
-            left.set.extend_from(previous)?;
-            left.states = self.states_of(previous);
+            // What cannot be read is compiled anew.
+            if left.set.extend_from(previous).is_ok() {
+                left.states = self.states_of(previous);
+            } else {
+                left = Previous::default();
+            }
         }
         let mut compiled = skillbundle_compiler::recompile(roots, &options, &left, unsettled)?;
         drop(left);
@@ -196,27 +207,30 @@ impl Directories {
         new
     }
 
-    /// The skills whose files failed now and that are served as they were, with the first error
-    /// of each file.
-    fn outdated(&self, roots: &[Root], compiled: &Compiled) -> Vec<OutdatedSkill> {
-        let mut known = self.outdated.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The skills whose files failed now, with the first error of each file.
+    fn broken(&self, roots: &[Root], compiled: &Compiled) -> Vec<BrokenSkill> {
+        let mut known = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
         let skill_of = |failed: &Failed| {
             let mut skills = compiled.set.skills.iter();
             skills.find(|it| (it.root, &it.file_path) == (failed.root, &failed.file_path))
         };
-        let outdated = compiled.failed.iter().filter_map(|failed| {
-            let path = &skill_of(failed)?.path;
-            let file = prefix(roots.get(failed.root as usize)?) + &failed.file_path;
-            let since = known.iter().find(|it| it.path == *path).map(|it| it.since);
-            Some(OutdatedSkill {
-                path: path.clone(),
+        let broken = compiled.failed.iter().filter_map(|failed| {
+            let root = roots.get(failed.root as usize)?;
+            let file = prefix(root) + &failed.file_path;
+            let served = skill_of(failed).map(|skill| skill.path.clone());
+            let is_served = served.is_some();
+            let path = served.unwrap_or_else(|| path_of(failed, root));
+            let since = known.iter().find(|it| it.path == path).map(|it| it.since);
+            Some(BrokenSkill {
+                path,
                 reason: first_error(&compiled.report, &file),
                 since: since.unwrap_or_else(SystemTime::now),
+                is_served,
             })
         });
-        let outdated: Vec<_> = outdated.collect();
-        known.clone_from(&outdated);
-        outdated
+        let broken: Vec<_> = broken.collect();
+        known.clone_from(&broken);
+        broken
     }
 
     /// A warning if a skill of the project hides one of the user, since a repository that was just
@@ -271,11 +285,20 @@ impl Source for Directories {
         let roots = self.roots_with(&states, |it| it == State::Read);
         let absent = self.roots_with(&states, |it| it == State::Missing);
         let unsettled = || Some(with_replaced(unsettled()?, &absent));
-        let Some(compiled) = self.compile(&roots, previous, &unsettled)? else {
+        let Some(mut compiled) = self.compile(&roots, previous, &unsettled)? else {
             return Ok(None);
         };
+        // No earlier version stands in for a file that is being written, and no watch has seen when
+        // that began.
+        while previous.is_none() && is_being_written(&roots, &compiled.failed) {
+            sleep(NEXT_ATTEMPT);
+            let Some(again) = self.compile(&roots, previous, &unsettled)? else {
+                return Ok(None);
+            };
+            compiled = again;
+        }
         let is_partial = compiled.is_partial;
-        let outdated = self.outdated(&roots, &compiled);
+        let broken = self.broken(&roots, &compiled);
         // What is missing in a part may be there in the whole, which is loaded next.
         let mut notices = if is_partial {
             Vec::new()
@@ -298,7 +321,7 @@ impl Source for Directories {
             bases,
             bundle,
             notices,
-            outdated,
+            broken,
             state: Some(state),
         }))
     }
@@ -310,13 +333,19 @@ impl Source for Directories {
             bases: self.bases(&note.present),
             notices: self.hidden_skills(&bundle).into_iter().collect(),
             bundle,
-            outdated: self.remembered(&note.outdated),
+            broken: self.remembered(&note.broken),
             state: Some(note.fingerprint),
         })
     }
 
     fn stand_in(&self) -> Option<Loaded> {
         Some(Bundle::from_static(self.beneath?).ok()?.into())
+    }
+
+    fn discard(&self, damaged: &Bundle) {
+        if let Some(generations) = self.generations() {
+            generations.discard(damaged);
+        }
     }
 
     fn watch_paths(&self) -> Option<WatchPaths> {
@@ -539,6 +568,32 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
 
 fn bundle(set: &SkillSet) -> Result<Bundle, skillbundle_format::Error> {
     skillbundle_format::lay_out(set)?.to_bundle()
+}
+
+/// Whether a file did not load that was written a moment ago.
+fn is_being_written(roots: &[Root], failed: &[Failed]) -> bool {
+    let age = |failed: &Failed| {
+        let path = roots.get(failed.root as usize)?.dir.join(&failed.file_path);
+        std::fs::metadata(path)
+            .ok()?
+            .modified()
+            .ok()?
+            .elapsed()
+            .ok()
+    };
+    failed
+        .iter()
+        .any(|failed| age(failed).is_some_and(|age| age < QUIET))
+}
+
+/// What a skill is called that has never loaded. One that is the whole root has the root's name.
+fn path_of(failed: &Failed, root: &Root) -> String {
+    let name = || root.dir.file_name().unwrap_or_default().to_string_lossy();
+    if failed.path.is_empty() {
+        name().into_owned()
+    } else {
+        failed.path.clone()
+    }
 }
 
 /// What is wrong with a file, with the line.

@@ -10,7 +10,7 @@ use std::{env, fs};
 use serde::{Deserialize, Serialize};
 use skillbundle_compiler::{FileStates, Root};
 use skillbundle_format::{Bundle, Error, Image, Store};
-use skillbundle_server::OutdatedSkill;
+use skillbundle_server::BrokenSkill;
 
 use crate::cache;
 
@@ -31,7 +31,7 @@ pub(crate) struct Note {
     /// The roots that existed, as indices.
     pub(crate) present: Vec<usize>,
     /// The skills whose files did not load.
-    pub(crate) outdated: Vec<NotedSkill>,
+    pub(crate) broken: Vec<NotedSkill>,
 }
 
 /// A skill whose file did not load.
@@ -41,24 +41,27 @@ pub(crate) struct NotedSkill {
     reason: String,
     /// Seconds since 1970.
     since: u64,
+    is_served: bool,
 }
 
-impl From<&NotedSkill> for OutdatedSkill {
+impl From<&NotedSkill> for BrokenSkill {
     fn from(noted: &NotedSkill) -> Self {
         Self {
             path: noted.path.clone(),
             reason: noted.reason.clone(),
             since: UNIX_EPOCH + Duration::from_secs(noted.since),
+            is_served: noted.is_served,
         }
     }
 }
 
-impl From<&OutdatedSkill> for NotedSkill {
-    fn from(outdated: &OutdatedSkill) -> Self {
+impl From<&BrokenSkill> for NotedSkill {
+    fn from(broken: &BrokenSkill) -> Self {
         Self {
-            path: outdated.path.clone(),
-            reason: outdated.reason.clone(),
-            since: outdated
+            path: broken.path.clone(),
+            reason: broken.reason.clone(),
+            is_served: broken.is_served,
+            since: broken
                 .since
                 .duration_since(UNIX_EPOCH)
                 .unwrap_or_default()
@@ -104,6 +107,11 @@ impl Generations {
         format!("{}.states", self.key)
     }
 
+    /// Removes a bundle that is damaged.
+    pub(crate) fn discard(&self, damaged: &Bundle) {
+        self.store.discard(&damaged.content_address());
+    }
+
     /// Stores a bundle and maps it.
     pub(crate) fn put(&self, image: &Image<'_>) -> Result<Bundle, Error> {
         self.store.put(image)
@@ -114,13 +122,13 @@ impl Generations {
         &self,
         fingerprint: u64,
         present: Vec<usize>,
-        outdated: &[OutdatedSkill],
+        broken: &[BrokenSkill],
     ) -> Note {
         Note {
             input: self.input.clone(),
             fingerprint,
             present,
-            outdated: outdated.iter().map(NotedSkill::from).collect(),
+            broken: broken.iter().map(NotedSkill::from).collect(),
         }
     }
 

@@ -43,6 +43,10 @@ pub(super) fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<Str
         )
         .map(|(root, file)| prefix(&roots[root]) + &file)
         .collect();
+    compiled.failed.retain(|failed| {
+        let only = &only[failed.root as usize];
+        only.as_ref().is_none_or(|file| failed.file_path == *file)
+    });
     let is_whole = |file: &str| {
         let mut roots = roots.iter().zip(only);
         roots.any(|(root, only)| only.is_none() && file.starts_with(&prefix(root)))

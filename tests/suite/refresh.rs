@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::project::{LEGACY, Project, Session, copy_tree, finish};
+use crate::project::{LEGACY, Project, Session, copy_tree, finish, text_of};
 
 fn serve(project: &Project, arguments: &[&str]) -> Session {
     let mut session = project.serve(arguments);
@@ -122,6 +123,98 @@ fn a_load_reports_all_its_findings_and_errors_first() {
         .collect();
     assert!(findings[0].contains("z/SKILL.md"), "{}", findings[0]);
     assert_eq!(findings.len(), 61, "{log}");
+}
+
+/// No watch has seen when the file was opened, and there is no earlier version to answer from.
+#[test]
+fn a_first_load_waits_for_a_file_that_is_being_written() {
+    let project = Project::new();
+    project.skill("skills/other", "other", "Other");
+    project.file("skills/slow/SKILL.md", "---\nname: slow\n");
+    let writer = thread::spawn({
+        let path = project.path("skills/slow/SKILL.md");
+        move || {
+            thread::sleep(Duration::from_millis(150));
+            fs::write(path, "---\nname: slow\ndescription: Complete\n---\nText\n")
+        }
+    });
+    let mut session = serve(&project, &["--dir", "skills"]);
+    let text = session.tool_text("skill", &json!({ "name": "slow" }));
+    assert!(text.contains("Complete"), "{text}");
+    writer.join().expect("no panic").expect("writable");
+}
+
+/// The author of a skill that is missing asks for it, or for the list, and learns what is wrong.
+#[test]
+fn a_skill_that_never_loaded_is_reported_wherever_it_is_missing() {
+    /// Directory, text, what is asked for, and what is said of the file.
+    const BROKEN: [(&str, &str, &str, &str); 4] = [
+        (
+            "plain",
+            "---\nname: plain\n---\nText\n",
+            " PLAIN ",
+            "skills/plain/SKILL.md:1: this skill is not served: `description` is missing",
+        ),
+        (
+            "group/deep",
+            "---\nname: deep\ndescription: Never ends\n\nText\n",
+            "deep",
+            "skills/group/deep/SKILL.md:1: the frontmatter has no closing `---`",
+        ),
+        (
+            "group/list",
+            "---\nname: [\n---\nText\n",
+            "group/list",
+            "skills/group/list/SKILL.md:",
+        ),
+        (
+            "absent",
+            "No frontmatter at all\n",
+            "skill://absent",
+            "skills/absent/SKILL.md",
+        ),
+    ];
+    let project = Project::new();
+    project.skill("skills/good", "good", "Good");
+    for (directory, text, ..) in BROKEN {
+        project.file(&format!("skills/{directory}/SKILL.md"), text);
+    }
+    // The second server answers from what the first has stored.
+    for _ in 0..2 {
+        let mut session = serve(&project, &["--dir", "skills"]);
+        let listed = session.tool("skills_list", &json!({}));
+        let tree = session.tool_json("list_skills", &json!({}));
+        let refreshed = session.tool_json("refresh_skills", &json!({}));
+        let lists = [&listed["structuredContent"], &tree, &refreshed];
+        for (directory, _, asked, reason) in BROKEN {
+            let missing = session.tool("skill", &json!({ "name": asked }));
+            assert_eq!(missing["isError"], true);
+            let texts = [text_of(&missing), text_of(&listed)];
+            assert!(
+                texts.iter().all(|it| it.contains(reason)),
+                "{asked}: {texts:?}"
+            );
+            for list in lists {
+                let entries = list["not_served"].as_array().expect("a list");
+                let entry = entries.iter().find(|it| it["path"] == directory);
+                let said = entry.map(|it| it["reason"].as_str().unwrap_or_default());
+                assert!(said.is_some_and(|it| it.contains(reason)), "{list}");
+            }
+        }
+        let other = session.tool("skill", &json!({ "name": "unknown" }));
+        assert!(!text_of(&other).contains("has not loaded"), "{other}");
+        assert!(other["structuredContent"].get("not_served").is_none());
+    }
+    let mut session = serve(&project, &["--dir", "skills"]);
+    refresh(&mut session);
+    for (directory, ..) in BROKEN {
+        let name = directory.rsplit('/').next().expect("a name");
+        project.skill(&format!("skills/{directory}"), name, "Fixed");
+        let text = session.tool_text("skill", &json!({ "name": name }));
+        assert!(text.contains("Fixed"), "{text}");
+    }
+    let tree = session.tool_json("list_skills", &json!({}));
+    assert!(tree.get("not_served").is_none(), "{tree}");
 }
 
 #[test]

@@ -114,6 +114,10 @@ impl<'a> Blobs<'a> {
 
 /// The original bytes of a blob, checked.
 pub(crate) fn read<'a>(row: &ArchivedBlobRow, bundle: &'a Bundle) -> Result<Cow<'a, [u8]>, Error> {
+    bundle.noting(read_checked(row, bundle))
+}
+
+fn read_checked<'a>(row: &ArchivedBlobRow, bundle: &'a Bundle) -> Result<Cow<'a, [u8]>, Error> {
     let section = Section::from_code(row.section.to_native());
     let Some(section @ (Section::Body | Section::Files)) = section else {
         return Err(corrupt(

@@ -7,8 +7,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rkyv::util::AlignedVec;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -45,6 +46,7 @@ pub struct Bundle {
     pub(crate) keywords_intact: OnceLock<bool>,
     pub(crate) text_index_intact: OnceLock<bool>,
     pub(crate) ranks_intact: OnceLock<bool>,
+    damaged: AtomicBool,
 }
 
 /// The location of a section in a bundle, for inspection.
@@ -133,6 +135,7 @@ impl Bundle {
             keywords_intact: OnceLock::new(),
             text_index_intact: OnceLock::new(),
             ranks_intact: OnceLock::new(),
+            damaged: AtomicBool::new(false),
         })
     }
 
@@ -181,15 +184,34 @@ impl Bundle {
         &self.storage.tables()[self.index.clone()]
     }
 
+    /// Whether anything that was read did not match its checksum, or could not be read.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
+    }
+
+    /// Notes damage, if this is an error.
+    pub(crate) fn noting<T>(&self, read: Result<T, Error>) -> Result<T, Error> {
+        if read.is_err() {
+            self.damaged.store(true, Ordering::Relaxed);
+        }
+        read
+    }
+
+    /// The same bundle, whose file now has this name.
+    pub(crate) fn renamed(mut self, path: PathBuf) -> Self {
+        self.storage.rename(path);
+        self
+    }
+
     /// Checks the pages that hold `start..start + len` of `INDEX`.
     pub(crate) fn check_index(&self, start: usize, len: usize) -> Result<(), Error> {
         let tables = self.storage.tables();
-        self.pages.check(
+        self.noting(self.pages.check(
             &tables[self.sums.clone()],
             &tables[self.index.clone()],
             start,
             len,
-        )
+        ))
     }
 
     /// Bytes of a section, not checked.

@@ -88,7 +88,8 @@ impl Store {
     /// Maps the bundle with this content address, if it is stored and intact.
     pub fn get(&self, address: &[u8; 32]) -> Option<Bundle> {
         let bundle = Bundle::open_stored(&self.bundle_path(&hex(address))).ok()?;
-        (bundle.content_address() == *address).then_some(bundle)
+        let is_intact = bundle.content_address() == *address && bundle.catalog().is_ok();
+        is_intact.then_some(bundle)
     }
 
     /// Whether there is a bundle of this address.
@@ -98,28 +99,46 @@ impl Store {
 
     /// Stores a bundle and maps it. It survives a power failure after [`Self::refer`].
     pub fn put(&self, image: &Image<'_>) -> Result<Bundle, Error> {
-        self.write(&image.address(), |file, _| {
-            container::write_parts(file, image.parts())
-        })
+        let write = |file: &mut File| container::write_parts(file, image.parts());
+        self.write(&image.address(), write, |_| Ok(()))
     }
 
-    /// Writes the bundle of this address, and opens it before it has its name: a process that
-    /// refers to another one may remove it at once.
+    /// Writes the bundle of this address, and opens and checks it before it has its name: what has
+    /// the name of an address has its content, and a process that refers to another bundle may
+    /// remove this one at once.
     fn write(
         &self,
         address: &[u8; 32],
-        write: impl FnOnce(&mut File, &Path) -> io::Result<()>,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+        check: impl FnOnce(&Bundle) -> Result<(), Error>,
     ) -> Result<Bundle, Error> {
         let path = self.bundle_path(&hex(address));
-        let mut failure = None;
+        let mut damage = None;
         let written = container::write_unsynced(&path, |file, at| {
-            write(file, at)?;
-            Bundle::open_stored(at).map_err(|error| {
-                failure = Some(error);
-                io::Error::from(io::ErrorKind::InvalidData)
+            write(file)?;
+            let checked = Bundle::open_stored(at).and_then(|bundle| {
+                check(&bundle)?;
+                Ok(bundle)
+            });
+            checked.map_err(|error| match error {
+                // The disk of the store has failed, not the bundle.
+                Error::Read { source, .. } => source,
+                error => {
+                    damage = Some(error);
+                    io::ErrorKind::InvalidData.into()
+                }
             })
         });
-        written.map_err(|source| failure.unwrap_or(Error::Store { path, source }))
+        match written {
+            Ok(bundle) => Ok(bundle.renamed(path)),
+            Err(source) => Err(damage.unwrap_or(Error::Store { path, source })),
+        }
+    }
+
+    /// Removes a bundle that is damaged.
+    pub fn discard(&self, address: &[u8; 32]) {
+        // What cannot be removed is replaced, or found damaged again.
+        let _ = remove(&self.bundle_path(&hex(address)));
     }
 
     /// Stores a copy of a bundle file that may change at any time, and maps the copy. A copy that
@@ -127,28 +146,18 @@ impl Store {
     ///
     /// # Errors
     /// As [`Bundle::open`] and [`Bundle::verify`] if the file is no intact bundle, for instance
-    /// because it is being written.
+    /// because it is being written. [`Error::Store`] if the store cannot be written or read.
     pub fn copy(&self, path: &Path) -> Result<Bundle, Error> {
         let address = Bundle::address_in(path)?;
         if let Some(stored) = self.get(&address) {
             return Ok(stored);
         }
-        let fault = |source| Error::Read {
+        let mut copied = File::open(path).map_err(|source| Error::Read {
             path: path.to_owned(),
             source,
-        };
-        let mut copied = File::open(path).map_err(fault)?;
-        // Verified under a temporary name: what has the name of an address has its content.
-        let mut damage = None;
-        let stored = self.write(&address, |file, at| {
-            io::copy(&mut copied, file)?;
-            let verified = Bundle::open_stored(at).and_then(|bundle| verify(&bundle, &address));
-            verified.map_err(|error| {
-                damage = Some(error);
-                io::Error::from(io::ErrorKind::InvalidData)
-            })
-        });
-        stored.map_err(|error| damage.unwrap_or(error))
+        })?;
+        let copy = |file: &mut File| io::copy(&mut copied, file).map(drop);
+        self.write(&address, copy, |bundle| verify(bundle, &address))
     }
 
     /// The bundle that a key refers to, and what was noted with it, if both are intact.

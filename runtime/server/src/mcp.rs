@@ -16,6 +16,7 @@ mod prompts;
 mod resources;
 
 mod arguments;
+mod broken;
 mod cursor;
 mod instructions;
 mod preview;
@@ -27,7 +28,6 @@ mod toolset;
 mod get_asset;
 mod get_skill;
 mod list_skills;
-mod outdated;
 mod refresh_skills;
 mod skill;
 mod skills_list;
@@ -197,7 +197,13 @@ impl Server {
             Handler::Now(answer) => Some(guard(|| answer(&call, out))),
             Handler::Skills(answer) => {
                 let skills = self.refresher.ready()?;
-                Some(guard(|| answer(&call, &skills, out)))
+                let start = out.len();
+                let answered = guard(|| answer(&call, &skills, out));
+                if is_damaged(&skills) {
+                    out.truncate(start);
+                    return None;
+                }
+                Some(answered)
             }
             Handler::Task(_) | Handler::Tool => None,
             #[cfg(feature = "conformance-fixtures")]
@@ -217,6 +223,14 @@ impl Server {
         match plan.handler {
             Handler::Now(answer) => guard(|| answer(&call, out)),
             Handler::Skills(answer) => {
+                let start = out.len();
+                let skills = self.refresher.current().await;
+                let answered = guard(|| answer(&call, &skills, out));
+                if !is_damaged(&skills) {
+                    return answered;
+                }
+                // What was stored is damaged; it is loaded anew, once.
+                out.truncate(start);
                 let skills = self.refresher.current().await;
                 guard(|| answer(&call, &skills, out))
             }
@@ -316,6 +330,11 @@ fn era(method: &Method, meta: &Meta<'_>, session: Option<Era>) -> Result<Era, Rp
     } else {
         Era::Handshake
     })
+}
+
+/// Whether the answer from these skills may be incomplete.
+fn is_damaged(skills: &Skills) -> bool {
+    skills.as_ref().is_ok_and(|skills| skills.is_damaged())
 }
 
 /// Turns a panic in one request into its error. What happened is on stderr, by the panic hook; the

@@ -65,6 +65,12 @@ pub trait Source: Send + Sync + 'static {
         None
     }
 
+    /// Forgets stored skills that have turned out to be damaged: the next load must not find them
+    /// again.
+    fn discard(&self, damaged: &Bundle) {
+        let _ = damaged;
+    }
+
     /// The places to watch, so that the source need not be asked before every call. `None` if
     /// watching would not show every change.
     fn watch_paths(&self) -> Option<WatchPaths> {
@@ -101,21 +107,23 @@ pub struct Loaded {
     pub bases: Vec<Option<PathBuf>>,
     /// What the authors of the skills should know, for stderr.
     pub notices: Vec<String>,
-    /// Skills whose files do not load any more, and whose last good version is served.
-    pub outdated: Vec<OutdatedSkill>,
+    /// Skills whose files do not load.
+    pub broken: Vec<BrokenSkill>,
     /// The fingerprint of exactly what was read. `None` takes the one that was asked for before.
     pub state: Option<u64>,
 }
 
-/// A skill that is served in its last good version, since its file does not load any more.
+/// A skill whose file does not load. Its last good version is served, if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutdatedSkill {
-    /// The path of the skill.
+pub struct BrokenSkill {
+    /// The path of the skill, or the one that it would have.
     pub path: String,
     /// What is wrong with its file, with the file and the line.
     pub reason: String,
     /// When that was first seen.
     pub since: SystemTime,
+    /// Whether its last good version is served.
+    pub is_served: bool,
 }
 
 /// The kinds of places that a client is told about.
@@ -224,7 +232,7 @@ impl From<Bundle> for Loaded {
             bundle,
             bases: Vec::new(),
             notices: Vec::new(),
-            outdated: Vec::new(),
+            broken: Vec::new(),
             state: None,
         }
     }
@@ -282,6 +290,12 @@ impl Source for Archive {
         })
     }
 
+    fn discard(&self, damaged: &Bundle) {
+        if let Some(store) = &self.store {
+            store.discard(&damaged.content_address());
+        }
+    }
+
     fn kind(&self) -> Kind {
         Kind::Archive
     }
@@ -318,6 +332,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn stand_in(&self) -> Option<Loaded> {
         (**self).stand_in()
+    }
+
+    fn discard(&self, damaged: &Bundle) {
+        (**self).discard(damaged);
     }
 
     fn watch_paths(&self) -> Option<WatchPaths> {

@@ -19,7 +19,7 @@ use skillbundle_testkit::{LEGACY, LineReader, PATIENCE, Peer};
 use crate::error::Error;
 use crate::mcp::Server;
 use crate::platform::{Input, Output};
-use crate::source::{Kind, Loaded, OutdatedSkill, Refresher, Source};
+use crate::source::{BrokenSkill, Kind, Loaded, Refresher, Source};
 use crate::{Options, stdio};
 
 /// The member that every request of 2026-07-28 carries, for parameters that are written as text.
@@ -230,7 +230,7 @@ struct Script {
     state: AtomicU64,
     slow: bool,
     broken: Mutex<Option<String>>,
-    outdated: Mutex<Vec<OutdatedSkill>>,
+    outdated: Mutex<Vec<BrokenSkill>>,
     /// What an earlier process has left.
     stored: Mutex<Option<SkillSet>>,
     being_changed: AtomicBool,
@@ -284,10 +284,11 @@ impl Fake {
     /// Says of a skill that its file does not load any more.
     pub(crate) fn outdate(&self, path: &str, reason: &str) {
         let since = SystemTime::now() - Duration::from_secs(150);
-        self.0.outdated.lock().unwrap().push(OutdatedSkill {
+        self.0.outdated.lock().unwrap().push(BrokenSkill {
             path: path.to_owned(),
             reason: reason.to_owned(),
             since,
+            is_served: true,
         });
         self.0.state.fetch_add(1, Ordering::SeqCst);
     }
@@ -334,7 +335,7 @@ impl Source for Fake {
                     bundle,
                     bases: vec![Some("/srv/skills".into())],
                     notices: Vec::new(),
-                    outdated: self.0.outdated.lock().unwrap().clone(),
+                    broken: self.0.outdated.lock().unwrap().clone(),
                     state: None,
                 })
             }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, MmapOptions};
 use rkyv::util::AlignedVec;
@@ -18,8 +18,12 @@ pub(super) enum Storage {
     Static(&'static [u8]),
     /// On the heap.
     Heap(AlignedVec<ALIGN>),
-    /// In a file; its tables are in memory.
-    File { file: File, tables: Tables },
+    /// In a file; its tables are in memory. The path is for messages.
+    File {
+        file: File,
+        path: PathBuf,
+        tables: Tables,
+    },
 }
 
 pub(super) enum Tables {
@@ -35,7 +39,7 @@ impl Storage {
         let tables = opened
             .tables_on_heap()
             .map_err(|error| read_error(path, error))?;
-        Ok(opened.with(Tables::Heap(tables)))
+        Ok(opened.with(path, Tables::Heap(tables)))
     }
 
     /// The file's head.
@@ -48,7 +52,7 @@ impl Storage {
     pub(super) fn open_stored(path: &Path) -> Result<(Header, Self), Error> {
         let opened = OpenFile::open(path, true)?;
         let map = map(&opened.file, opened.tables_len).map_err(|error| read_error(path, error))?;
-        Ok(opened.with(Tables::Mapped(map)))
+        Ok(opened.with(path, Tables::Mapped(map)))
     }
 
     /// A storage on the heap with a copy of `bytes`.
@@ -80,11 +84,15 @@ impl Storage {
         let bytes = match self {
             Self::Static(bytes) => bytes,
             Self::Heap(heap) => heap.as_slice(),
-            Self::File { file, .. } => {
+            Self::File { file, path, .. } => {
                 let mut bytes = vec![0; len];
-                read_at(file, &mut bytes, start)
-                    .map_err(|_| corrupt("the file cannot be read, or was cut short"))?;
-                return Ok(Cow::Owned(bytes));
+                return match read_at(file, &mut bytes, start) {
+                    Ok(()) => Ok(Cow::Owned(bytes)),
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                        Err(corrupt("the file was cut short"))
+                    }
+                    Err(error) => Err(read_error(path, error)),
+                };
             }
         };
         let start = narrow(start)?;
@@ -93,6 +101,13 @@ impl Storage {
             .and_then(|end| bytes.get(start..end))
             .map(Cow::Borrowed)
             .ok_or(WHERE)
+    }
+
+    /// The file now has this name.
+    pub(super) fn rename(&mut self, to: PathBuf) {
+        if let Self::File { path, .. } = self {
+            *path = to;
+        }
     }
 
     /// The kind of storage, as [`super::Bundle::storage`] explains.
@@ -197,9 +212,9 @@ impl OpenFile {
         Ok(heap)
     }
 
-    fn with(self, tables: Tables) -> (Header, Storage) {
-        let file = self.file;
-        (self.header, Storage::File { file, tables })
+    fn with(self, path: &Path, tables: Tables) -> (Header, Storage) {
+        let (file, path) = (self.file, path.to_owned());
+        (self.header, Storage::File { file, path, tables })
     }
 }
 

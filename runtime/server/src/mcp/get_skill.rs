@@ -6,7 +6,7 @@ use skillbundle_format::{
     Candidate, Decision, Error, Explanation, File, Role, Route, Skill, rounded,
 };
 
-use super::outdated;
+use super::broken;
 use super::tool_result::{ToolError, ToolResult};
 use super::tools::ToolCall;
 
@@ -29,7 +29,7 @@ pub(crate) const OUTPUT: &str = concat!(
     "matched_keywords": { "type": "array", "items": { "type": "string" } },
     "content": { "type": "string" },
     "#,
-    outdated::schema!(),
+    broken::outdated_schema!(),
     r#",
     "assets": { "type": "array", "items": { "type": "object", "description": "A file with description and type" } },
     "scripts": { "type": "array", "items": { "type": "object", "description": "A file with description, execution and args" } },
@@ -67,7 +67,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         (Decision::Match, [best, ..]) => {
             let mut answer = resolved(&route, best)?;
             if let Some(outdated) = call.skills.why_outdated(best.skill.path) {
-                answer["outdated"] = outdated::sentence(outdated).into();
+                answer["outdated"] = broken::sentence(outdated).into();
             }
             answer
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use skillbundle_format::{Dialect, Error, Role, Skill, branch};
 
+use super::broken;
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
 
@@ -17,7 +18,8 @@ pub(crate) const INPUT: &str = r#"{
   "additionalProperties": false
 }"#;
 
-pub(crate) const OUTPUT: &str = r#"{
+pub(crate) const OUTPUT: &str = concat!(
+    r#"{
   "type": "object",
   "properties": {
     "tree": {
@@ -32,9 +34,13 @@ pub(crate) const OUTPUT: &str = r#"{
         "scriptCount": { "type": "integer" },
         "children": { "type": "array", "items": { "type": "object", "description": "A node like this one" } }
       }
-    }
+    },
+    "#,
+    broken::all_schema!(),
+    r#"
   }
-}"#;
+}"#
+);
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let typed = call
@@ -53,7 +59,11 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     if inside.is_empty() && !branch.is_empty() {
         return Err(ToolError::NoTree(shortened(typed)));
     }
-    Ok(ToolResult::json(&json!({ "tree": tree(branch, &inside)? })))
+    let mut answer = json!({ "tree": tree(branch, &inside)? });
+    if branch.is_empty() {
+        broken::add_all(&mut answer, call.skills.broken());
+    }
+    Ok(ToolResult::json(&answer))
 }
 
 /// The one skill above all others, or a node without a skill if there are several.

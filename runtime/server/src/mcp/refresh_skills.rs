@@ -5,22 +5,26 @@ use serde_json::{Value, json};
 
 use super::arguments::Arguments;
 use super::tool_result::{ToolError, ToolResult};
-use super::{BoxFuture, Caller, Server, outdated};
+use super::{BoxFuture, Caller, Server, broken};
 use crate::source::{Kind, Refreshed, Refresher};
 
 pub(crate) const INPUT: &str =
     r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#;
 
-pub(crate) const OUTPUT: &str = r#"{
+pub(crate) const OUTPUT: &str = concat!(
+    r#"{
   "type": "object",
   "properties": {
     "success": { "type": "boolean" },
     "mode": { "type": "string", "description": "Where the skills come from: local, archive or embedded" },
     "skills_reindexed": { "type": "integer" },
     "message": { "type": "string" },
-    "outdated": { "type": "array", "description": "Skills served in their last good version, and what is wrong with their files", "items": { "type": "object" } }
+    "#,
+    broken::all_schema!(),
+    r#"
   }
-}"#;
+}"#
+);
 
 pub(crate) fn run<'a>(
     server: &'a Server,
@@ -51,8 +55,8 @@ fn done(kind: Kind, source: &Refresher, skills: usize) -> Value {
         "skills_reindexed": skills,
         "message": message(kind, source),
     });
-    if let Some(current) = source.loaded().filter(|it| !it.outdated().is_empty()) {
-        answer["outdated"] = outdated::list(current.outdated());
+    if let Some(current) = source.loaded() {
+        broken::add_all(&mut answer, current.broken());
     }
     answer
 }

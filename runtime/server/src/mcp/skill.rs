@@ -9,7 +9,7 @@ use skillbundle_search::typos;
 
 use super::tool_result::{ToolError, ToolResult, digest, shortened};
 use super::tools::ToolCall;
-use super::{outdated, skill_listing};
+use super::{broken, skill_listing};
 use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{
@@ -33,7 +33,7 @@ pub(crate) const OUTPUT: &str = concat!(
     "digest": { "type": "string", "description": "SHA-256 of the skill's own Markdown file" },
     "content": { "type": "string", "description": "The skill's text" },
     "#,
-    outdated::schema!(),
+    broken::outdated_schema!(),
     r#",
     "files": {
       "type": "array",
@@ -50,7 +50,8 @@ pub(crate) const OUTPUT: &str = concat!(
         }
       }
     },
-    "did_you_mean": { "type": "array", "items": { "type": "string" } }
+    "did_you_mean": { "type": "array", "items": { "type": "string" } },
+    "not_served": { "type": "string", "description": "There is a file, but it does not load: what is wrong with it" }
   }
 }"#
 );
@@ -79,7 +80,7 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error
     };
     let files = files(skill)?;
     let base = base_directory(skill, generation, !files.is_empty());
-    let outdated = generation.why_outdated(skill.path).map(outdated::sentence);
+    let outdated = generation.why_outdated(skill.path).map(broken::sentence);
     let note = outdated.as_ref().map(|note| format!("Note: {note}\n"));
     let text = format!(
         "Loading: {}\nBase directory: {base}\n{}\n{content}",
@@ -168,15 +169,21 @@ fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<To
     } else {
         skill_listing::lines(catalog, call.toolset(), call.options())?
     };
+    let broken = call.skills.why_not_served(name).map(broken::sentence);
+    let note = broken.as_ref().map(|note| format!("\n\n{note}"));
     let name = shortened(name.trim());
     let text = format!(
-        "Skill '{name}' not found.\n\nAvailable skills:\n{available}\n\nUse the exact skill name (case-insensitive) to load a skill."
+        "Skill '{name}' not found.{}\n\nAvailable skills:\n{available}\n\nUse the exact skill name (case-insensitive) to load a skill.",
+        note.unwrap_or_default()
     );
-    let structured = json!({
+    let mut structured = json!({
         "error": format!("Skill '{name}' not found."),
         "code": "skill_not_found",
         "did_you_mean": alike(&name, catalog)?,
     });
+    if let Some(broken) = broken {
+        structured["not_served"] = broken.into();
+    }
     Ok(ToolResult::text(text, structured).failing())
 }
 

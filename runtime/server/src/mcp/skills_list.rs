@@ -5,9 +5,10 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::Value;
 use skillbundle_format::Skill;
 
-use super::outdated;
+use super::broken;
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
 use crate::source::Generation;
@@ -37,11 +38,14 @@ pub(crate) const OUTPUT: &str = concat!(
           "body": { "type": "string" },
           "hides": { "type": "array", "items": { "type": "string" }, "description": "Skills of the user with this name, which this skill of the project hides" },
           "#,
-    outdated::schema!(),
+    broken::outdated_schema!(),
     r#"
         }
       }
-    }
+    },
+    "#,
+    broken::not_served_schema!(),
+    r#"
   }
 }"#
 );
@@ -60,7 +64,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         if mentions(&skill, &wanted) {
             skills.push(ListedSkill {
                 body: with_body.then(|| skill.body()).transpose()?,
-                outdated: call.skills.why_outdated(skill.path).map(outdated::sentence),
+                outdated: call.skills.why_outdated(skill.path).map(broken::sentence),
                 hides: addresses(hidden.get(&skill.id))?,
                 ..ListedSkill::of(&skill, call.skills)
             });
@@ -69,8 +73,17 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
             }
         }
     }
-    let text = format!("{}{lines}", counted(skills.len(), typed));
-    Ok(ToolResult::list(text, &ListedSkills { skills }))
+    let is_wanted = |path: &str| path.to_lowercase().contains(&wanted);
+    let mut missing = String::new();
+    for skill in broken::missing(call.skills.broken(), is_wanted) {
+        add_line(&mut missing, &skill.path, &broken::sentence(skill), most);
+    }
+    if !missing.is_empty() {
+        missing.insert_str(0, "\n\nNot served:");
+    }
+    let text = format!("{}{lines}{missing}", counted(skills.len(), typed));
+    let not_served = broken::not_served(call.skills.broken(), is_wanted);
+    Ok(ToolResult::list(text, &ListedSkills { skills, not_served }))
 }
 
 fn mentions(skill: &Skill<'_>, wanted: &str) -> bool {
@@ -84,6 +97,8 @@ fn mentions(skill: &Skill<'_>, wanted: &str) -> bool {
 #[derive(Serialize)]
 struct ListedSkills<'a> {
     skills: Vec<ListedSkill<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_served: Option<Value>,
 }
 
 /// What spec 4 says about a skill: paths that open from the client's working directory.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use skillbundle_format::{Bundle, Catalog};
+use skillbundle_search::text::fold;
 use tokio::sync::watch;
 
-use super::{Loaded, OutdatedSkill};
+use super::{BrokenSkill, Loaded};
 use crate::error::Error;
 
 /// The published generation, if there is one.
@@ -26,7 +27,7 @@ pub(crate) struct Generation {
     /// The directory of each root, if a client can look into it.
     bases: Vec<Option<PathBuf>>,
     /// Sorted by path.
-    outdated: Vec<OutdatedSkill>,
+    broken: Vec<BrokenSkill>,
     /// For each of them what the paths of its files begin with, from the working directory.
     prefixes: Vec<String>,
     /// The fingerprint of what was read, if the source has told it.
@@ -66,7 +67,7 @@ impl Generation {
             tracing::warn!("{notice}");
         }
         loaded.bundle.catalog()?;
-        loaded.outdated.sort_by(|a, b| a.path.cmp(&b.path));
+        loaded.broken.sort_by(|a, b| a.path.cmp(&b.path));
         // A client starts the server in its own working directory.
         let here = env::current_dir().ok();
         let prefix = |base: &Option<PathBuf>| prefix(base.as_deref(), here.as_deref());
@@ -74,7 +75,7 @@ impl Generation {
             bundle: loaded.bundle,
             prefixes: loaded.bases.iter().map(prefix).collect(),
             bases: loaded.bases,
-            outdated: loaded.outdated,
+            broken: loaded.broken,
             state: loaded.state,
         })
     }
@@ -84,17 +85,33 @@ impl Generation {
         self.state
     }
 
-    /// Every skill that is served in its last good version.
-    pub(crate) fn outdated(&self) -> &[OutdatedSkill] {
-        &self.outdated
+    /// Every skill whose file does not load.
+    pub(crate) fn broken(&self) -> &[BrokenSkill] {
+        &self.broken
     }
 
     /// Why the skill with this path is served in its last good version, if it is.
-    pub(crate) fn why_outdated(&self, path: &str) -> Option<&OutdatedSkill> {
+    pub(crate) fn why_outdated(&self, path: &str) -> Option<&BrokenSkill> {
         let at = self
-            .outdated
+            .broken
             .binary_search_by(|it| it.path.as_str().cmp(path));
-        self.outdated.get(at.ok()?)
+        self.broken.get(at.ok()?).filter(|it| it.is_served)
+    }
+
+    /// Why no skill of this name or path is served, if there is a file that does not load.
+    pub(crate) fn why_not_served(&self, name: &str) -> Option<&BrokenSkill> {
+        let name = name.trim();
+        let wanted = fold(name.strip_prefix("skill://").unwrap_or(name));
+        let mut missing = self.broken.iter().filter(|it| !it.is_served);
+        missing.find(|it| {
+            let path = fold(&it.path);
+            path == wanted || path.rsplit('/').next() == Some(&wanted)
+        })
+    }
+
+    /// Whether an answer has met damage in it.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.bundle.is_damaged()
     }
 
     /// The bundle itself, to build the next one on.

@@ -281,7 +281,13 @@ impl Inner {
             let verdict = self.verdict();
             matches!(verdict, Some(Verdict::Unchanged | Verdict::Incomplete))
         };
-        !self.source.can_change() || self.unverified.load(Ordering::Acquire) || by_watch()
+        let is_known = || self.unverified.load(Ordering::Acquire) || by_watch();
+        !self.source.can_change() || self.damaged().is_none() && is_known()
+    }
+
+    /// The published skills, if an answer has met damage in them.
+    fn damaged(&self) -> Option<Arc<Generation>> {
+        self.current.get().filter(|it| it.is_damaged())
     }
 
     /// What the watch says; `None` if there is none.
@@ -426,6 +432,16 @@ impl Inner {
         if self.unverified.load(Ordering::Acquire) {
             check.loaded = self.current.get().and_then(|stored| stored.state());
         }
+        if let Some(damaged) = self.damaged() {
+            if check.failure.is_none() {
+                tracing::warn!(
+                    "{}: the stored skills are damaged and are loaded anew",
+                    self.source.describe()
+                );
+            }
+            self.source.discard(damaged.bundle());
+            check.loaded = None;
+        }
         let discarding = check.discarding.take();
         match state {
             Ok(state) if check.loaded == Some(state) => check.failure = None,
@@ -440,7 +456,9 @@ impl Inner {
     /// moved fingerprint the next time. Returns since when loads are discarded, if this one was.
     fn load(&self, check: &mut Check, state: u64, discarding: Option<Instant>) -> Option<Instant> {
         let previous = self.current.get();
-        let bundle = previous.as_ref().map(|generation| generation.bundle());
+        // Nothing is built on what is damaged.
+        let intact = previous.as_ref().filter(|it| !it.is_damaged());
+        let bundle = intact.map(|generation| generation.bundle());
         let watch = self.watch.load_full();
         if let Some(watch) = &watch {
             watch.reading_begins();
@@ -448,15 +466,15 @@ impl Inner {
         let since = discarding.unwrap_or_else(Instant::now);
         let unsettled = || {
             let unsettled = watch.as_ref()?.unsettled();
-            let wait = match &previous {
+            let wait = match intact {
                 Some(_) => self.source.is_being_changed(),
                 // Nothing to leave as it was.
                 None => !unsettled.is_empty() && since.elapsed() < LONGEST,
             };
-            Some(match (&previous, wait) {
-                (_, true) => vec![EVERYTHING.into()],
-                (Some(_), false) => unsettled,
-                (None, false) => Vec::new(),
+            Some(match intact {
+                _ if wait => vec![EVERYTHING.into()],
+                Some(_) => unsettled,
+                None => Vec::new(),
             })
         };
         let loaded = catch_unwind(AssertUnwindSafe(|| {
