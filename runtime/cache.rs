@@ -37,9 +37,7 @@ pub(crate) fn directory() -> Option<PathBuf> {
 /// A cache that cannot be used is reported once: everything works without it, but slower.
 pub(crate) fn open(roots: &[&Path]) -> Option<Store> {
     let directory = directory()?;
-    let is_inside =
-        |root: &&Path| std::path::absolute(root).is_ok_and(|it| directory.starts_with(it));
-    if roots.iter().any(is_inside) {
+    if root_around(&directory, roots).is_some() {
         return None;
     }
     match Store::open(&directory) {
@@ -53,4 +51,11 @@ pub(crate) fn open(roots: &[&Path]) -> Option<Store> {
             None
         }
     }
+}
+
+/// The root that a cache directory lies in, if any: nothing is kept there.
+pub(crate) fn root_around<'a>(directory: &Path, roots: &[&'a Path]) -> Option<&'a Path> {
+    let is_inside =
+        |root: &&&Path| std::path::absolute(root).is_ok_and(|it| directory.starts_with(it));
+    roots.iter().find(is_inside).copied()
 }

@@ -8,8 +8,8 @@ mod directories;
 mod roots;
 mod sources;
 
-use std::env;
 use std::process::ExitCode;
+use std::{env, iter};
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -17,7 +17,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use cli::json::{Envelope, Failed};
 use cli::output::{self, Output};
 use cli::{
-    clap_errors, compile, eval, inspect, json, list, man, route, search, serve, show, verify,
+    clap_errors, compile, doctor, eval, inspect, json, list, man, route, search, serve, show,
+    verify,
 };
 
 const EXAMPLES: &str = "\
@@ -74,6 +75,8 @@ enum Command {
     Verify(verify::Args),
     /// Show or clean what is kept between runs
     Cache(cli::cache::Args),
+    /// Check everything that decides which skills a host sees
+    Doctor(doctor::Args),
     /// Print completions for a shell
     Completions(man::CompletionsArgs),
     /// Print the manual page, or write all of them
@@ -109,6 +112,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// Parses the arguments of a `serve` that a host's configuration has.
+fn serve_args(words: &[String]) -> Result<serve::Args, clap::Error> {
+    let program = iter::once("skillbundle");
+    match Cli::try_parse_from(program.chain(words.iter().map(String::as_str)))?.command {
+        Command::Serve(args) => Ok(args),
+        _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
+    }
+}
+
 /// Parses the command line.
 fn command() -> Result<Command, clap::Error> {
     match serve::Args::quick(env::args_os().skip(1)) {
@@ -130,6 +142,7 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Cache(args) => cli::cache::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => man::completions(args, &mut Cli::command()),
         Command::Man(args) => man::manual(args, Cli::command()),
     }

@@ -152,6 +152,12 @@ pub fn walked_paths(roots: &[Root]) -> WalkedPaths {
     source::walked_paths(&source::walk(roots, Limits::default()))
 }
 
+/// A YAML file of another program, such as the configuration of an agent host, as JSON. `None` if
+/// it has an error by the rules of frontmatter.
+pub fn yaml_to_json(source: &[u8]) -> Option<String> {
+    frontmatter::yaml_to_json(source)
+}
+
 /// Runs every pass once.
 fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Compiled> {
     let mut out = Vec::new();

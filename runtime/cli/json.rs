@@ -3,6 +3,7 @@
 //! in every command, and changing one raises [`VERSION`].
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -433,6 +434,20 @@ pub(crate) struct Thin<'a> {
     pub(crate) term_count: usize,
 }
 
+impl fmt::Display for BuildInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let features = match self.features.as_slice() {
+            [] => "no optional features".to_owned(),
+            features => format!("features {}", features.join(", ")),
+        };
+        let (program, format) = (self.program_version, self.format_version);
+        write!(
+            f,
+            "skillbundle {program}, bundle format {format}, {features}"
+        )
+    }
+}
+
 impl BuildInfo {
     /// What this build is.
     pub(crate) fn new() -> Result<Self> {
@@ -440,6 +455,7 @@ impl BuildInfo {
         let features = [
             ("compile", cfg!(feature = "compile")),
             ("http", cfg!(feature = "http")),
+            ("watch", cfg!(feature = "watch")),
         ];
         Ok(Self {
             program_version: env!("CARGO_PKG_VERSION"),

@@ -7,7 +7,7 @@ mod quick;
 
 use std::env;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use skillbundle_server::{Options, Source};
@@ -19,6 +19,7 @@ use crate::Exit;
 use crate::directories;
 use crate::sources::{Selection, Sources, labelled};
 use http::Http;
+pub(crate) use log::VARIABLE as LOG_VARIABLE;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,6 +71,16 @@ pub(crate) struct Args {
         )
     )]
     http: Http,
+}
+
+impl Args {
+    /// Every path that is named.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let sources = &self.sources;
+        let dirs = sources.dir.iter().map(|it| labelled(it).1);
+        let files = sources.paths.iter().chain(&sources.bundle);
+        dirs.chain(files.chain(self.http.token_file()).map(PathBuf::as_path))
+    }
 }
 
 /// Serves until the client closes stdin or is gone or, over HTTP, until a signal.
