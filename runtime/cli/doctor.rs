@@ -251,7 +251,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             },
         ))?;
     } else {
-        print(&mut out, &findings)?;
+        print(&mut out, &context, &findings)?;
         let counts = match (problem_count, warning_count) {
             (0, 0) => "nothing to do".to_owned(),
             (problems, warnings) => format!(
@@ -283,7 +283,7 @@ fn examine(selection: &Selection) -> Result<Examined> {
 }
 
 /// One line for each finding, and one for what to do about it.
-fn print(out: &mut Output, findings: &[Finding]) -> Result<()> {
+fn print(out: &mut Output, context: &Context<'_>, findings: &[Finding]) -> Result<()> {
     let style = out.style();
     for (at, check) in CHECKS.iter().enumerate() {
         let of_check: Vec<_> = findings
@@ -303,8 +303,11 @@ fn print(out: &mut Output, findings: &[Finding]) -> Result<()> {
             let (word, color) = level.label();
             let label = style.styled(color, word) + &" ".repeat(9 - word.len());
             for finding in of_level.iter().take(MOST_PRINTED) {
-                let place = finding.place.iter().map(|place| format!("{place}: "));
-                let text = place.collect::<String>() + &finding.message;
+                let place = finding
+                    .place
+                    .as_ref()
+                    .map(|it| context.shown(Path::new(it)) + ": ");
+                let text = place.unwrap_or_default() + &finding.message;
                 out.line(&format!("  {label}{}", one_line(&text)))?;
                 if let Some(help) = &finding.help {
                     let help = one_line(help);

@@ -8,7 +8,7 @@ mod server;
 
 use std::collections::HashSet;
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use server::{Command, Server};
 /// A host's file, as findings name it.
 struct Configuration<'a> {
     file: &'static HostFile,
-    /// Its path for people.
+    /// Its path.
     place: String,
     /// The project that it belongs to; `None` if it is the user's.
     project: Option<&'a Path>,
@@ -44,20 +44,19 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
             if !seen.insert(path.clone()) {
                 continue;
             }
-            let Some(content) = read(&path, file.format) else {
+            let Some(found) = read(&path, file.format) else {
                 continue;
             };
+            let project = projects.get(at).copied();
+            let is_project = |dir: &&Path| file.base == Base::Project && Some(*dir) != home;
             let configuration = Configuration {
                 file,
-                place: context.shown(&path),
-                project: projects
-                    .get(at)
-                    .copied()
-                    .filter(|_| file.base == Base::Project),
+                place: path.display().to_string(),
+                project: project.filter(is_project),
                 program: &program,
             };
-            if !configuration.check(content, out) {
-                others.push(configuration.place);
+            if !configuration.check(found, out) {
+                others.push(context.shown(&path));
             }
         }
     }
@@ -73,6 +72,15 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
     }
 }
 
+/// Whether a host can start a command; a reason, and what to do.
+enum Started {
+    Yes(PathBuf),
+    No(String, Option<String>),
+    /// Only in some circumstances.
+    Perhaps(String, Option<String>),
+    Unknown,
+}
+
 impl Configuration<'_> {
     /// Reports what a file has to do with this server. False if that is nothing.
     fn check(&self, content: Content, out: &mut Findings) -> bool {
@@ -80,9 +88,10 @@ impl Configuration<'_> {
         match content {
             Content::Parsed(value) => self.check_servers(&value, out),
             Content::Faulty { reason, names_us } => {
-                let (level, part) = match names_us {
-                    true => (Level::Problem, "which mentions this server"),
-                    false => (Level::Warning, "which may have this server"),
+                let (level, part) = if names_us {
+                    (Level::Problem, "which mentions this server")
+                } else {
+                    (Level::Warning, "which may have this server")
                 };
                 let message = format!("{host} cannot use this file, {part}: {reason}");
                 out.add(level, self.place.clone(), message, "fix the file");
@@ -133,6 +142,7 @@ impl Configuration<'_> {
             .collect()
     }
 
+    /// Reports what a host would start, or where it would connect to.
     fn check_server(&self, server: &Server, out: &mut Findings) {
         let subject = format!("{}: `{}`", self.file.host, server.name);
         let place = self.place.clone();
@@ -140,89 +150,86 @@ impl Configuration<'_> {
             return out.note(Level::Info, place, format!("{subject} is disabled"));
         }
         let Some(command) = &server.command else {
-            return match server.shown_url() {
-                Some(url) => out.note(Level::Ok, place, format!("{subject} is at {url}")),
-                None => {
-                    let message = format!("{subject} has neither a command nor a URL");
-                    out.add(Level::Problem, place, message, self.advice());
-                }
-            };
+            if let Some(url) = server.shown_url() {
+                return out.note(Level::Ok, place, format!("{subject} is at {url}"));
+            }
+            let message = format!("{subject} has neither a command nor a URL with `://`");
+            return out.add(Level::Problem, place, message, self.advice());
         };
         let base = server.cwd.as_deref().or(self.project);
-        let shown = server.shown_command();
-        let mut report = |level, outcome: &str, help: &str| {
-            let message = format!("{subject} starts {shown}, {outcome}");
-            out.add(level, self.place.clone(), message, help);
-        };
-        let found = match Command::resolve(command, base) {
-            Command::Unknown => {
-                let outcome = "which depends on variables and was not checked";
-                out.note(
+        let is_direct = server.is_direct(self.program);
+        let before = out.all.len();
+        if is_direct {
+            self.check_arguments(server, &subject, base, out);
+        }
+        let (level, outcome, help) = match self.start(command, base) {
+            Started::No(reason, help) => (Level::Problem, reason, help),
+            Started::Perhaps(reason, help) => (Level::Warning, reason, help),
+            Started::Unknown => (
+                Level::Info,
+                "which has variables and was not checked".to_owned(),
+                None,
+            ),
+            Started::Yes(_) if !is_direct => {
+                let outcome = "whose arguments were not checked".to_owned();
+                (Level::Info, outcome, None)
+            }
+            // There is something else to say about it.
+            Started::Yes(_) if out.all.len() > before => return,
+            Started::Yes(file) if same_file(&file, self.program) => {
+                (Level::Ok, "which is this program".to_owned(), None)
+            }
+            Started::Yes(_) => {
+                let outcome = "which is not the program that runs now".to_owned();
+                (
                     Level::Info,
-                    place,
-                    format!("{subject} starts {shown}, {outcome}"),
-                );
-                return;
-            }
-            Command::File(file) if !file.exists() && command.contains(char::is_whitespace) => {
-                let help = "put only the program into the command, and the rest into its arguments";
-                return report(Level::Problem, "and arguments, as one file name", help);
-            }
-            Command::File(file) if !file.exists() => {
-                let outcome = match command.starts_with('~') {
-                    true => "but hosts do not replace `~`",
-                    false => "which does not exist",
-                };
-                return report(Level::Problem, outcome, &self.advice());
-            }
-            Command::File(file) if !is_executable(&file) => {
-                let outcome = "which cannot be executed";
-                return report(
-                    Level::Problem,
                     outcome,
-                    "`chmod +x` it, or name the program",
-                );
+                    Some("compare `--version` of the two".to_owned()),
+                )
             }
-            Command::File(file) => file,
+        };
+        let message = format!("{subject} starts `{}`, {outcome}", server.shown_command());
+        out.note(level, place, message);
+        out.all.last_mut().expect("it was just added").help = help;
+    }
+
+    /// Whether a host can start a command.
+    fn start(&self, command: &str, base: Option<&Path>) -> Started {
+        let no = |reason: &str, help: String| Started::No(reason.to_owned(), Some(help));
+        let has_spaces = command.contains(char::is_whitespace);
+        match Command::resolve(command, base) {
+            Command::Unknown => Started::Unknown,
+            Command::File(file) if file.is_dir() => no("which is a directory", self.advice()),
+            Command::File(file) if is_executable(&file) => Started::Yes(file),
+            Command::File(file) if file.exists() => no(
+                "which cannot be executed",
+                "`chmod +x` the program".to_owned(),
+            ),
+            Command::File(_) if command.starts_with('~') => {
+                no("but hosts do not replace `~`", self.advice())
+            }
+            Command::File(_) | Command::Relative if has_spaces => {
+                let help = "put only the program into the command, and the rest into its arguments";
+                no(
+                    "and arguments, as if they were one file name",
+                    help.to_owned(),
+                )
+            }
+            Command::File(_) => no("which does not exist", self.advice()),
             Command::Relative => {
-                let outcome = "which depends on the working directory that the host chooses";
-                return report(Level::Warning, outcome, &self.advice());
+                let reason = "which depends on the working directory that the host chooses";
+                Started::Perhaps(reason.to_owned(), Some(self.advice()))
             }
             Command::Name(name) => match in_path(&name).next() {
                 Some(file) => {
-                    let outcome = format!(
-                        "found in PATH as {}; a host that is started from a desktop may have \
-                         another PATH",
-                        file.display()
+                    let file = file.display();
+                    let reason = format!(
+                        "in PATH {file}; started from a desktop, a host may have another PATH"
                     );
-                    report(Level::Warning, &outcome, "use the absolute path");
-                    file
+                    Started::Perhaps(reason, Some("use the absolute path".to_owned()))
                 }
-                None => return report(Level::Problem, "which is not in PATH", &self.advice()),
+                None => no("which is not in PATH", self.advice()),
             },
-        };
-        let has_warning = matches!(Command::resolve(command, base), Command::Name(_));
-        if !server.is_direct(self.program) {
-            let message =
-                format!("{subject} is started by {shown}; its arguments were not checked");
-            return out.note(Level::Info, place, message);
-        }
-        let before = out.all.len();
-        self.check_arguments(server, &subject, base, out);
-        if out.all.len() > before || has_warning {
-            return;
-        }
-        if same_file(&found, self.program) {
-            out.note(
-                Level::Ok,
-                place,
-                format!("{subject} starts {shown}, which is this program"),
-            );
-        } else {
-            let message =
-                format!("{subject} starts {shown}, which is not the program that runs now");
-            let help = "compare `--version` of the two";
-            out.add(Level::Info, place, message, help);
         }
     }
 
@@ -252,7 +259,7 @@ impl Configuration<'_> {
             if path.is_absolute() || base.is_some() && !text.starts_with('~') {
                 let file = base.unwrap_or(Path::new("/")).join(path);
                 if !file.exists() {
-                    let message = format!("{subject} names {shown}, which does not exist");
+                    let message = format!("{subject} names `{shown}`, which does not exist");
                     out.add(
                         Level::Problem,
                         place(),
@@ -261,11 +268,11 @@ impl Configuration<'_> {
                     );
                 }
             } else if text.starts_with('~') {
-                let message = format!("{subject} names {shown}, but hosts do not replace `~`");
+                let message = format!("{subject} names `{shown}`, but hosts do not replace `~`");
                 out.add(Level::Problem, place(), message, "use an absolute path");
             } else {
                 let message = format!(
-                    "{subject} names {shown}, which depends on the working directory that the \
+                    "{subject} names `{shown}`, which depends on the working directory that the \
                      host chooses"
                 );
                 out.add(Level::Warning, place(), message, "use an absolute path");

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 use skillbundle_search::suggest;
 use tracing::level_filters::LevelFilter;
@@ -40,13 +40,13 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","param
 /// Reports the version, other copies in `PATH`, and whether `serve` answers.
 pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
     let program = env::current_exe().ok();
-    let shown = program.as_deref().map(|program| context.shown(program));
+    let place = program.as_deref().map(text);
     match BuildInfo::new() {
-        Ok(build) => out.note(Level::Ok, shown, build.to_string()),
-        Err(error) => out.error(shown, &error, "install the program again"),
+        Ok(build) => out.note(Level::Ok, place, build.to_string()),
+        Err(error) => out.error(place, &error, "install the program again"),
     }
     out.note(Level::Ok, None, system());
-    check_path(context, program.as_deref(), out);
+    check_path(program.as_deref(), out);
     if context.examined().is_none() {
         return;
     }
@@ -63,14 +63,14 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
         }
         Err(error) => {
             let help =
-                "run `skillbundle serve </dev/null` with the same arguments and read its messages";
+                "run `skillbundle serve </dev/null` with the same arguments and read what it logs";
             out.error(None, &error, help);
         }
     }
 }
 
 /// Reports which programs of this name are in `PATH`.
-fn check_path(context: &Context<'_>, program: Option<&Path>, out: &mut Findings) {
+fn check_path(program: Option<&Path>, out: &mut Findings) {
     let name = Path::new("skillbundle");
     let found: Vec<_> = in_path(name).collect();
     let is_this = |path: &PathBuf| program.is_some_and(|it| same_file(it, path));
@@ -84,13 +84,13 @@ fn check_path(context: &Context<'_>, program: Option<&Path>, out: &mut Findings)
             for other in others.iter().filter(|it| !is_this(it)) {
                 let help = "remove one of the two, or use absolute paths in configurations";
                 let message = "another program of this name, later in PATH";
-                out.add(Level::Info, context.shown(other), message, help);
+                out.add(Level::Info, text(other), message, help);
             }
         }
         [first, ..] => {
             let help = "remove it, or use the absolute path of this program in configurations";
             let message = "`skillbundle` means this program, not the one that runs now";
-            out.add(Level::Warning, context.shown(first), message, help);
+            out.add(Level::Warning, text(first), message, help);
         }
     }
 }
@@ -99,9 +99,11 @@ fn check_path(context: &Context<'_>, program: Option<&Path>, out: &mut Findings)
 pub(super) fn in_path(name: &Path) -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let directories: Vec<_> = env::split_paths(&path).collect();
-    let files = directories
-        .into_iter()
-        .map(move |it| it.join(name).with_extension(env::consts::EXE_EXTENSION));
+    let mut name = name.to_owned();
+    if cfg!(windows) && name.extension().is_none() {
+        name.set_extension(env::consts::EXE_EXTENSION);
+    }
+    let files = directories.into_iter().map(move |it| it.join(&name));
     files.filter(|file| is_executable(file))
 }
 
@@ -122,6 +124,10 @@ pub(super) fn same_file(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
 /// The system and its version.
 fn system() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease");
@@ -139,14 +145,25 @@ fn answer(program: &Path, sources: &Sources) -> Result<Duration> {
         .env(crate::cache::VARIABLE, "off")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .context("cannot start this program")?;
+    let stderr = child.stderr.take().expect("it is a pipe");
+    let log = thread::spawn(move || {
+        let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+        let error = lines.find(|line| line.starts_with("error: "));
+        // Read to the end, so that the log holds nothing back.
+        lines.for_each(drop);
+        error
+    });
     let answered = converse(&mut child, start);
     // It ends by itself when its input ends; one that hangs must not stay behind.
     let _ = child.kill();
     let _ = child.wait();
-    answered
+    match (answered, log.join().ok().flatten()) {
+        (Err(failure), Some(error)) => Err(anyhow!("{failure}; {error}")),
+        (answered, _) => answered,
+    }
 }
 
 fn converse(child: &mut Child, start: Instant) -> Result<Duration> {
@@ -211,7 +228,7 @@ pub(super) fn check_environment(context: &Context<'_>, out: &mut Findings) {
         if VARIABLES.contains(&name) {
             out.note(Level::Ok, name.to_owned(), "set");
         } else {
-            let meant = suggest(name, VARIABLES.into_iter());
+            let meant = suggest(name, VARIABLES);
             let help = match meant {
                 Some(meant) => format!("did you mean {meant}?"),
                 None => format!("known: {}", VARIABLES.join(", ")),

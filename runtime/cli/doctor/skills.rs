@@ -1,6 +1,7 @@
 //! Where skills are looked for, and which of them are left out, shadowed or out of date.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use skillbundle_format::{Error, Skill};
 
@@ -54,7 +55,7 @@ pub(super) fn check_roots(context: &Context<'_>, out: &mut Findings) {
         out.note(Level::Info, None, message);
     }
     for lock in &examined.git_locks {
-        let file = context.shown(&lock.file);
+        let file = lock.file.display().to_string();
         if lock.is_abandoned {
             let help =
                 "if no git is running there, remove the file: git refuses to work until then";
@@ -84,15 +85,11 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
         out.add(Level::Warning, skill.path.clone(), message, "fix the file");
     }
     for finding in &examined.findings {
-        let (level, default) = match finding.is_error {
-            true => (
-                Level::Problem,
-                "fix the file; `skillbundle compile --check` shows the line",
-            ),
-            false => (
-                Level::Warning,
-                "`skillbundle compile --check` shows the line",
-            ),
+        let default = "fix it; `skillbundle compile --check` shows the line";
+        let level = if finding.is_error {
+            Level::Problem
+        } else {
+            Level::Warning
         };
         let help = finding.help.as_deref().unwrap_or(default);
         out.add(level, finding.place.clone(), &*finding.message, help);
@@ -104,7 +101,7 @@ fn shadowing(context: &Context<'_>, examined: &Examined, out: &mut Findings) -> 
     let catalog = examined.bundle.catalog()?;
     let roots = SkillRoot::read(context.roots());
     let place = |skill: &Skill<'_>| match SkillRoot::location(&roots, skill) {
-        Some(file) => context.shown(&file),
+        Some(file) => file.display().to_string(),
         None => format!("{} of {}", skill.path, skill.root_label),
     };
     out.note(
@@ -112,17 +109,15 @@ fn shadowing(context: &Context<'_>, examined: &Examined, out: &mut Findings) -> 
         None,
         format!("{} offered", counted(catalog.len() as u64, "skill")),
     );
-    let mut hidden = BTreeMap::new();
-    for losers in catalog.hidden()?.values() {
-        hidden.extend(losers.iter().map(|loser| (loser.id, ())));
-    }
+    let hidden = catalog.hidden()?;
+    let hidden: BTreeSet<u32> = hidden.values().flatten().map(|it| it.id).collect();
     for skill in catalog.shadowed() {
         let skill = skill?;
         let Some(winner) = skill.shadowed_by()? else {
             continue;
         };
-        let message = format!("shadowed by {}", place(&winner));
-        if hidden.contains_key(&skill.id) {
+        let message = format!("shadowed by {}", context.shown(Path::new(&place(&winner))));
+        if hidden.contains(&skill.id) {
             let message = format!("{message}, which a project brings");
             let help = "if you do not trust the project, serve with --no-project-roots; \
                         otherwise rename one of the two";

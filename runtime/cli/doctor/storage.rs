@@ -28,7 +28,7 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
             help,
         );
     };
-    let place = context.shown(&directory);
+    let place = directory.display().to_string();
     let roots: Vec<_> = context
         .roots()
         .iter()
@@ -48,12 +48,12 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
             out.add(Level::Problem, place.clone(), error.to_string(), help);
         }
     }
-    check_disk(context, &directory, out);
+    check_disk(&directory, out);
 }
 
 /// Reports what a usable cache has.
 fn check_contents(context: &Context<'_>, store: &Store, out: &mut Findings) {
-    let place = context.shown(store.directory());
+    let place = store.directory().display().to_string();
     let help = "remove what is damaged: `skillbundle cache clean --all`";
     let bundles = match store.list() {
         Ok(bundles) => bundles,
@@ -62,7 +62,7 @@ fn check_contents(context: &Context<'_>, store: &Store, out: &mut Findings) {
     for bundle in bundles.iter().filter(|it| it.bytes == 0) {
         out.add(
             Level::Warning,
-            context.shown(&bundle.path),
+            bundle.path.display().to_string(),
             "an empty bundle",
             help,
         );
@@ -124,7 +124,7 @@ fn is_foreign(_: &fs::Metadata) -> bool {
 
 /// Reports free space, and directories above that others can write to.
 #[cfg(unix)]
-fn check_disk(context: &Context<'_>, directory: &Path, out: &mut Findings) {
+fn check_disk(directory: &Path, out: &mut Findings) {
     use std::os::unix::fs::MetadataExt;
 
     use rustix::fs::{Access, access, statvfs};
@@ -133,7 +133,7 @@ fn check_disk(context: &Context<'_>, directory: &Path, out: &mut Findings) {
     let Some(existing) = above.next() else {
         return;
     };
-    let place = context.shown(existing);
+    let place = existing.display().to_string();
     if access(existing, Access::WRITE_OK | Access::EXEC_OK).is_err() {
         let help = format!(
             "make it writable, or name another directory in {}",
@@ -160,12 +160,12 @@ fn check_disk(context: &Context<'_>, directory: &Path, out: &mut Findings) {
     for parent in directory.ancestors().skip(1).filter(can_be_replaced) {
         let message = "every user can write to this directory and replace the cache in it";
         let help = "`chmod o-w` it, or name another directory in SKILLBUNDLE_CACHE";
-        out.add(Level::Problem, context.shown(parent), message, help);
+        out.add(Level::Problem, parent.display().to_string(), message, help);
     }
 }
 
 #[cfg(not(unix))]
-fn check_disk(_: &Context<'_>, _: &Path, _: &mut Findings) {}
+fn check_disk(_: &Path, _: &mut Findings) {}
 
 /// Reports whether changes of the skills are noticed by events, and the limits of that.
 pub(super) fn check_watching(context: &Context<'_>, out: &mut Findings) {

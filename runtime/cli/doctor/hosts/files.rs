@@ -3,6 +3,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use Base::{Config, Desktop, Home, Project};
+use Format::{Json, Jsonc, Toml, Yaml};
+
 /// A configuration file of a host.
 pub(super) struct HostFile {
     /// The name of the host.
@@ -83,169 +86,32 @@ const CLINE: &str =
 
 /// Sources: the documentation of each host, in November 2026. `Json` only for hosts that are known
 /// to refuse comments, since a false alarm is worse than none.
+#[rustfmt::skip] // A table: one row per file.
 pub(super) const FILES: &[HostFile] = &[
-    file(
-        "Claude Code",
-        Base::Project,
-        ".mcp.json",
-        Format::Json,
-        SERVERS,
-    ),
-    file(
-        "Claude Code",
-        CLAUDE,
-        ".claude.json",
-        Format::Json,
-        &["mcpServers", "projects.*.mcpServers"],
-    ),
-    file(
-        "Claude Desktop",
-        Base::Desktop,
-        "Claude/claude_desktop_config.json",
-        Format::Json,
-        SERVERS,
-    ),
-    file(
-        "Codex",
-        Base::Project,
-        ".codex/config.toml",
-        Format::Toml,
-        &["mcp_servers"],
-    ),
-    file(
-        "Codex",
-        CODEX,
-        "config.toml",
-        Format::Toml,
-        &["mcp_servers"],
-    ),
-    file(
-        "Gemini CLI",
-        Base::Project,
-        ".gemini/settings.json",
-        Format::Jsonc,
-        SERVERS,
-    ),
-    file(
-        "Gemini CLI",
-        Base::Home,
-        ".gemini/settings.json",
-        Format::Jsonc,
-        SERVERS,
-    ),
-    file(
-        "VS Code",
-        Base::Project,
-        ".vscode/mcp.json",
-        Format::Jsonc,
-        &["servers"],
-    ),
-    file(
-        "VS Code",
-        Base::Desktop,
-        "Code/User/mcp.json",
-        Format::Jsonc,
-        &["servers"],
-    ),
-    file(
-        "Copilot CLI",
-        Base::Project,
-        ".github/mcp.json",
-        Format::Jsonc,
-        SERVERS,
-    ),
-    file(
-        "Copilot CLI",
-        COPILOT,
-        "mcp-config.json",
-        Format::Jsonc,
-        SERVERS,
-    ),
-    file(
-        "Cursor",
-        Base::Project,
-        ".cursor/mcp.json",
-        Format::Jsonc,
-        SERVERS,
-    ),
-    file(
-        "Cursor",
-        Base::Home,
-        ".cursor/mcp.json",
-        Format::Jsonc,
-        SERVERS,
-    ),
-    file(
-        "opencode",
-        Base::Project,
-        "opencode.json",
-        Format::Jsonc,
-        &["mcp"],
-    ),
-    file(
-        "opencode",
-        Base::Project,
-        "opencode.jsonc",
-        Format::Jsonc,
-        &["mcp"],
-    ),
-    file(
-        "opencode",
-        Base::Project,
-        ".opencode/opencode.json",
-        Format::Jsonc,
-        &["mcp"],
-    ),
-    file(
-        "opencode",
-        Base::Config,
-        "opencode/opencode.json",
-        Format::Jsonc,
-        &["mcp"],
-    ),
-    file(
-        "opencode",
-        Base::Config,
-        "opencode/opencode.jsonc",
-        Format::Jsonc,
-        &["mcp"],
-    ),
-    file(
-        "Windsurf",
-        Base::Home,
-        ".codeium/windsurf/mcp_config.json",
-        Format::Jsonc,
-        SERVERS,
-    ),
-    file(
-        "Zed",
-        Base::Project,
-        ".zed/settings.json",
-        Format::Jsonc,
-        &["context_servers"],
-    ),
-    file(
-        "Zed",
-        Base::Config,
-        "zed/settings.json",
-        Format::Jsonc,
-        &["context_servers"],
-    ),
-    file(
-        "Goose",
-        Base::Config,
-        "goose/config.yaml",
-        Format::Yaml,
-        &["extensions"],
-    ),
-    file("Cline", Base::Desktop, CLINE, Format::Jsonc, SERVERS),
-    file(
-        "Cline",
-        Base::Home,
-        ".cline/data/settings/cline_mcp_settings.json",
-        Format::Jsonc,
-        SERVERS,
-    ),
+    file("Claude Code", Project, ".mcp.json", Json, SERVERS),
+    file("Claude Code", CLAUDE, ".claude.json", Json, &["mcpServers", "projects.*.mcpServers"]),
+    file("Claude Desktop", Desktop, "Claude/claude_desktop_config.json", Json, SERVERS),
+    file("Codex", Project, ".codex/config.toml", Toml, &["mcp_servers"]),
+    file("Codex", CODEX, "config.toml", Toml, &["mcp_servers"]),
+    file("Gemini CLI", Project, ".gemini/settings.json", Jsonc, SERVERS),
+    file("Gemini CLI", Home, ".gemini/settings.json", Jsonc, SERVERS),
+    file("VS Code", Project, ".vscode/mcp.json", Jsonc, &["servers"]),
+    file("VS Code", Desktop, "Code/User/mcp.json", Jsonc, &["servers"]),
+    file("Copilot CLI", Project, ".github/mcp.json", Jsonc, SERVERS),
+    file("Copilot CLI", COPILOT, "mcp-config.json", Jsonc, SERVERS),
+    file("Cursor", Project, ".cursor/mcp.json", Jsonc, SERVERS),
+    file("Cursor", Home, ".cursor/mcp.json", Jsonc, SERVERS),
+    file("opencode", Project, "opencode.json", Jsonc, &["mcp"]),
+    file("opencode", Project, "opencode.jsonc", Jsonc, &["mcp"]),
+    file("opencode", Project, ".opencode/opencode.json", Jsonc, &["mcp"]),
+    file("opencode", Config, "opencode/opencode.json", Jsonc, &["mcp"]),
+    file("opencode", Config, "opencode/opencode.jsonc", Jsonc, &["mcp"]),
+    file("Windsurf", Home, ".codeium/windsurf/mcp_config.json", Jsonc, SERVERS),
+    file("Zed", Project, ".zed/settings.json", Jsonc, &["context_servers"]),
+    file("Zed", Config, "zed/settings.json", Jsonc, &["context_servers"]),
+    file("Goose", Config, "goose/config.yaml", Yaml, &["extensions"]),
+    file("Cline", Desktop, CLINE, Jsonc, SERVERS),
+    file("Cline", Home, ".cline/data/settings/cline_mcp_settings.json", Jsonc, SERVERS),
 ];
 
 impl HostFile {
@@ -257,17 +123,14 @@ impl HostFile {
                 .filter(|it| it.is_absolute())
         };
         let in_home = |dir: &str| home.map(|home| home.join(dir));
-        let config = || match cfg!(windows) {
-            true => variable("APPDATA"),
-            false => variable("XDG_CONFIG_HOME").or_else(|| in_home(".config")),
-        };
+        let config = || variable("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
         let base = match self.base {
-            Base::Project => return projects.iter().map(|it| it.join(self.path)).collect(),
-            Base::Home => in_home(""),
+            Project => return projects.iter().map(|it| it.join(self.path)).collect(),
+            Home => in_home(""),
             Base::HomeOr(name, dir) => variable(name).or_else(|| in_home(dir)),
-            Base::Config => config(),
-            Base::Desktop if cfg!(target_os = "macos") => in_home("Library/Application Support"),
-            Base::Desktop => config(),
+            Config | Desktop if cfg!(windows) => variable("APPDATA"),
+            Desktop if cfg!(target_os = "macos") => in_home("Library/Application Support"),
+            Config | Desktop => config(),
         };
         base.iter().map(|base| base.join(self.path)).collect()
     }
@@ -282,10 +145,10 @@ mod tests {
     /// Its path as the page writes it: on Linux, without variables.
     fn documented(file: &HostFile) -> String {
         let base = match file.base {
-            Base::Project => String::new(),
-            Base::Home | Base::HomeOr(_, "") => "~/".to_owned(),
+            Project => String::new(),
+            Home | Base::HomeOr(_, "") => "~/".to_owned(),
             Base::HomeOr(_, dir) => format!("~/{dir}/"),
-            Base::Config | Base::Desktop => "~/.config/".to_owned(),
+            Config | Desktop => "~/.config/".to_owned(),
         };
         format!("`{base}{}`", file.path)
     }

@@ -221,4 +221,19 @@ mod tests {
             assert_eq!(plain_json(text), plain, "{text}");
         }
     }
+
+    #[test]
+    fn a_byte_order_mark_and_an_empty_file_are_accepted() {
+        for (text, value) in [
+            ("\u{feff}{\"a\": 1}", serde_json::json!({"a": 1})),
+            ("", Value::Null),
+            ("\u{feff}\n", Value::Null),
+        ] {
+            assert_eq!(
+                parse(text.as_bytes(), Format::Json),
+                Ok(Some(value)),
+                "{text}"
+            );
+        }
+    }
 }

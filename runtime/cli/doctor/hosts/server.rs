@@ -53,23 +53,30 @@ impl Command {
 }
 
 impl Server {
-    /// The servers below some keys, separated by dots; `*` is any key.
+    /// The servers below some keys, separated by dots; `*` is any key, which is added to the names.
     pub(super) fn all(value: &Value, keys: &str) -> Vec<Self> {
-        let mut level = vec![value];
+        let mut level = vec![(String::new(), value)];
         for key in keys.split('.') {
+            let entries = level
+                .into_iter()
+                .filter_map(|(of, it)| Some((of, it.as_object()?)));
             level = match key {
-                "*" => level
-                    .iter()
-                    .filter_map(|it| it.as_object())
-                    .flat_map(|it| it.values())
+                "*" => entries
+                    .flat_map(|(_, it)| it.iter().map(|(key, it)| (format!(" of {key}"), it)))
                     .collect(),
-                key => level.iter().filter_map(|it| it.get(key)).collect(),
+                key => entries
+                    .filter_map(|(of, it)| Some((of, it.get(key)?)))
+                    .collect(),
             };
         }
-        let entries = level.into_iter().filter_map(Value::as_object).flatten();
-        entries
-            .filter_map(|(name, entry)| Self::new(name, entry))
-            .collect()
+        let entries = level
+            .into_iter()
+            .filter_map(|(of, it)| Some((of, it.as_object()?)));
+        let servers = entries.flat_map(|(of, it)| {
+            it.iter()
+                .filter_map(move |(name, entry)| Self::new(&(name.clone() + &of), entry))
+        });
+        servers.collect()
     }
 
     /// One entry. Its command is a text, a list with the arguments (opencode), an object with
@@ -153,10 +160,7 @@ impl Server {
 
     /// The URL without what may be a secret: user, query, and a path that is not a common one.
     pub(super) fn shown_url(&self) -> Option<String> {
-        let url = self.url.as_deref()?;
-        let Some((scheme, rest)) = url.split_once("://") else {
-            return Some("a URL without `://`".to_owned());
-        };
+        let (scheme, rest) = self.url.as_deref()?.split_once("://")?;
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let host = authority.rsplit('@').next().unwrap_or_default();
