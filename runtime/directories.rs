@@ -55,6 +55,10 @@ pub(crate) struct FileFinding {
 
 /// What the cache has of some roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "compile"),
+    expect(dead_code, reason = "only the compiler makes generations")
+)]
 pub(crate) enum Stored {
     /// They need no cache, because nothing is compiled.
     Unneeded,

@@ -234,7 +234,7 @@ fn every_configuration_of_a_host_gets_its_findings() {
         assert!(!lines.contains(is_control), "{lines:?}");
         let _ = writeln!(report, "{}", machine.masked(lines));
     }
-    assert_golden(&path, report.trim_end_matches('\n'));
+    assert_golden(&path, &(report.trim_end_matches('\n').to_owned() + "\n"));
 }
 
 #[test]
