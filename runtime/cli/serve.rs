@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use skillbundle_server::{Options, Source};
+use skillbundle_server::{Error, Options, Source};
 
 use super::list;
 use super::output::{self, describe, info, is_closed_pipe, with_help};
@@ -86,9 +86,15 @@ impl Args {
 /// Serves until the client closes stdin or is gone or, over HTTP, until a signal.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let _logging = log::to_stderr();
-    let ended = select(&args.sources)
-        .and_then(|selection| selection.source())
-        .and_then(|source| serve(source, args));
+    let ended = select(&args.sources).and_then(|selection| {
+        let ended = serve(selection.source()?, args);
+        ended.map_err(|error| match &selection {
+            Selection::Bundle(file) if is_of_bundle(&error) => {
+                error.context(file.display().to_string())
+            }
+            _ => error,
+        })
+    });
     directories::finish_writes();
     match ended {
         Err(error) if !is_closed_pipe(&error) => {
@@ -117,6 +123,11 @@ fn select(sources: &Sources) -> Result<Selection> {
         )),
         (selection, _) => Ok(selection),
     }
+}
+
+/// Whether the bundle cannot be read, which its error does not name.
+fn is_of_bundle(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::Bundle(_)))
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {

@@ -261,6 +261,14 @@ impl Refresher {
         }
     }
 
+    /// Loads the skills once, to report what is wrong with them.
+    pub(crate) async fn try_out(&self) -> Result<(), Error> {
+        let inner = Arc::clone(&self.0);
+        let load = move || Generation::new(inner.source.load(None)?).map(drop);
+        let loaded = tokio::task::spawn_blocking(load).await;
+        loaded.unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
+    }
+
     /// Runs a look at the source on a thread of its own.
     async fn apart(
         &self,
