@@ -3,7 +3,6 @@
 //! in every command, and changing one raises [`VERSION`].
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -58,9 +57,9 @@ pub(crate) struct Error {
 /// The body of `--version`.
 #[derive(Serialize)]
 pub(crate) struct BuildInfo {
-    program_version: &'static str,
-    format_version: u32,
-    features: Vec<&'static str>,
+    pub(crate) program_version: &'static str,
+    pub(crate) format_version: u32,
+    pub(crate) features: Vec<&'static str>,
     embedded: Embedded,
 }
 
@@ -432,20 +431,6 @@ pub(crate) struct FailedRequest<'a> {
 pub(crate) struct Thin<'a> {
     pub(crate) path: &'a str,
     pub(crate) term_count: usize,
-}
-
-impl fmt::Display for BuildInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let features = match self.features.as_slice() {
-            [] => "no optional features".to_owned(),
-            features => format!("features {}", features.join(", ")),
-        };
-        let (program, format) = (self.program_version, self.format_version);
-        write!(
-            f,
-            "skillbundle {program}, bundle format {format}, {features}"
-        )
-    }
 }
 
 impl BuildInfo {

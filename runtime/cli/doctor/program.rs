@@ -42,7 +42,7 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
     let program = env::current_exe().ok();
     let place = program.as_deref().map(text);
     match BuildInfo::new() {
-        Ok(build) => out.note(Level::Ok, place, build.to_string()),
+        Ok(build) => out.note(Level::Ok, place, described(&build)),
         Err(error) => out.error(place, &error, "install the program again"),
     }
     out.note(Level::Ok, None, system());
@@ -122,6 +122,15 @@ pub(super) fn is_executable(file: &Path) -> bool {
 /// Whether two paths lead to one file.
 pub(super) fn same_file(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+fn described(build: &BuildInfo) -> String {
+    let features = match build.features.as_slice() {
+        [] => "no optional features".to_owned(),
+        features => format!("features {}", features.join(", ")),
+    };
+    let (program, format) = (build.program_version, build.format_version);
+    format!("skillbundle {program}, bundle format {format}, {features}")
 }
 
 fn text(path: &Path) -> String {
