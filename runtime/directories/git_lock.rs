@@ -36,6 +36,9 @@ fn repository(directory: &Path) -> Option<PathBuf> {
     if metadata.is_dir() {
         return Some(git);
     }
+    if !metadata.is_file() {
+        return None;
+    }
     let text = fs::read_to_string(&git).ok()?;
     let named = text.strip_prefix("gitdir:")?.trim();
     Some(directory.join(named))

@@ -1,7 +1,7 @@
 //! Reads the configuration files of other programs, which may be anything: only regular files of a
 //! bounded size, and what is wrong with them is said without quoting them, since they hold secrets.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -54,10 +54,12 @@ pub(super) fn read(path: &Path, format: Format) -> Option<Content> {
 }
 
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+    let not_a_file = || io::Error::other("it is not a regular file");
+    // Before it is opened, since that can have an effect on a device.
+    let is_file = fs::metadata(path)?.is_file();
+    let file = is_file.then(|| open(path)).ok_or_else(not_a_file)??;
+    if !file.metadata()?.is_file() {
+        return Err(not_a_file());
     }
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
