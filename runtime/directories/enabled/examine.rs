@@ -34,7 +34,8 @@ pub(crate) fn examine(roots: &[SkillRoot], is_default: bool) -> Result<Examined>
         directories.remembered(&note.outdated);
     }
     let previous = latest.as_ref().map(|(bundle, _)| bundle);
-    let compiled = directories.compile(&read, previous)?;
+    let compiled = directories.compile(&read, previous, &|| None)?;
+    let compiled = compiled.expect("nothing is torn");
     let outdated = directories.outdated(&read, &compiled);
     let findings = findings(&compiled.report);
     let mut set = compiled.set;
