@@ -2,7 +2,7 @@
 //! Directory Specification), or where `SKILLBUNDLE_CACHE` says.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use skillbundle_format::Store;
 
@@ -37,9 +37,7 @@ pub(crate) fn directory() -> Option<PathBuf> {
 /// A cache that cannot be used is reported once: everything works without it, but slower.
 pub(crate) fn open(roots: &[&Path]) -> Option<Store> {
     let directory = directory()?;
-    let is_inside =
-        |root: &&Path| std::path::absolute(root).is_ok_and(|it| directory.starts_with(it));
-    if roots.iter().any(is_inside) {
+    if root_around(&directory, roots).is_some() {
         return None;
     }
     match Store::open(&directory) {
@@ -53,4 +51,28 @@ pub(crate) fn open(roots: &[&Path]) -> Option<Store> {
             None
         }
     }
+}
+
+/// The root that a cache directory lies in, if any: nothing is kept there.
+pub(crate) fn root_around<'a>(directory: &Path, roots: &[&'a Path]) -> Option<&'a Path> {
+    let directory = without_parents(directory);
+    let is_inside = |root: &&&Path| {
+        let root = std::path::absolute(root);
+        root.is_ok_and(|root| directory.starts_with(without_parents(&root)))
+    };
+    roots.iter().find(is_inside).copied()
+}
+
+/// An absolute path with each `..` resolved, as far as that is possible without looking at links.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                resolved.pop();
+            }
+            part => resolved.push(part),
+        }
+    }
+    resolved
 }

@@ -25,4 +25,5 @@ pub(crate) mod search;
 pub(crate) mod show;
 
 pub(crate) mod cache;
+pub(crate) mod doctor;
 pub(crate) mod man;

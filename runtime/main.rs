@@ -8,10 +8,10 @@ mod directories;
 mod roots;
 mod sources;
 
-use std::env;
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
+use std::{env, iter};
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -19,7 +19,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use cli::json::{Envelope, Failed};
 use cli::output::{self, Output};
 use cli::{
-    clap_errors, compile, eval, inspect, json, list, man, route, search, serve, show, verify,
+    clap_errors, compile, doctor, eval, inspect, json, list, man, route, search, serve, show,
+    verify,
 };
 
 const EXAMPLES: &str = "\
@@ -76,6 +77,8 @@ enum Command {
     Verify(verify::Args),
     /// Show or clean what is kept between runs
     Cache(cli::cache::Args),
+    /// Check everything that decides which skills a host sees
+    Doctor(doctor::Args),
     /// Print completions for a shell
     Completions(man::CompletionsArgs),
     /// Print the manual page, or write all of them
@@ -121,6 +124,15 @@ fn survive_file_size_limit() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
+/// Parses the arguments of a `serve` that a host's configuration has.
+fn serve_args(words: &[String]) -> Result<serve::Args, clap::Error> {
+    let program = iter::once("skillbundle");
+    match Cli::try_parse_from(program.chain(words.iter().map(String::as_str)))?.command {
+        Command::Serve(args) => Ok(args),
+        _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
+    }
+}
+
 /// Parses the command line.
 fn command() -> Result<Command, clap::Error> {
     match serve::Args::quick(env::args_os().skip(1)) {
@@ -142,6 +154,7 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Cache(args) => cli::cache::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => man::completions(args, &mut Cli::command()),
         Command::Man(args) => man::manual(args, Cli::command()),
     }

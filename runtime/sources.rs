@@ -110,6 +110,13 @@ impl SkillRoot {
         roots::states(places)
     }
 
+    /// The file of a skill on disk, if it was read from one of these roots.
+    pub(crate) fn location(roots: &[Self], skill: &Skill<'_>) -> Option<PathBuf> {
+        let dir = &roots.get(skill.root as usize)?.dir;
+        // Drops the `.` of `./.agent/skills`.
+        Some(dir.join(skill.file_path).components().collect())
+    }
+
     /// Those that are read.
     pub(crate) fn read(roots: &[Self]) -> Vec<Self> {
         let states = Self::states(roots);
@@ -284,9 +291,7 @@ impl Sources {
 impl Opened {
     /// The file of a skill on disk, if it was read from a directory.
     pub(crate) fn location(&self, skill: &Skill<'_>) -> Option<PathBuf> {
-        let dir = &self.roots.get(skill.root as usize)?.dir;
-        // Drops the `.` of `./.agent/skills`.
-        Some(dir.join(skill.file_path).components().collect())
+        SkillRoot::location(&self.roots, skill)
     }
 
     /// The skill with this path, or else with this name.

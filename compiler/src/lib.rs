@@ -195,6 +195,12 @@ pub fn walked_paths(roots: &[Root]) -> WalkedPaths {
     source::walked_paths(&source::walk(roots, Limits::default()))
 }
 
+/// A YAML file of another program, such as the configuration of an agent host, as JSON. `None` if
+/// it has an error by the rules of frontmatter.
+pub fn yaml_to_json(source: &[u8]) -> Option<String> {
+    frontmatter::yaml_to_json(source)
+}
+
 /// Everything that was read, and the drafts of skills that were made from it.
 struct Sources {
     tree: Tree,

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// The roots that were looked at, then the other roots of the bundle.
-fn places<'a>(
+pub(super) fn places<'a>(
     roots: &'a [SkillRoot],
     states: &[State],
     bundle: &'a Bundle,

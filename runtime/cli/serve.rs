@@ -7,10 +7,10 @@ mod quick;
 
 use std::env;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use skillbundle_server::{Options, Source};
+use skillbundle_server::{Error, Options, Source};
 
 use super::list;
 use super::output::{self, describe, info, is_closed_pipe, with_help};
@@ -19,6 +19,7 @@ use crate::Exit;
 use crate::directories;
 use crate::sources::{Selection, Sources, labelled};
 use http::Http;
+pub(crate) use log::VARIABLE as LOG_VARIABLE;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,12 +73,28 @@ pub(crate) struct Args {
     http: Http,
 }
 
+impl Args {
+    /// Every path that is named.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let sources = &self.sources;
+        let dirs = sources.dir.iter().map(|it| labelled(it).1);
+        let files = sources.paths.iter().chain(&sources.bundle);
+        dirs.chain(files.chain(self.http.token_file()).map(PathBuf::as_path))
+    }
+}
+
 /// Serves until the client closes stdin or is gone or, over HTTP, until a signal.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let _logging = log::to_stderr();
-    let ended = select(&args.sources)
-        .and_then(|selection| selection.source())
-        .and_then(|source| serve(source, args));
+    let ended = select(&args.sources).and_then(|selection| {
+        let ended = serve(selection.source()?, args);
+        ended.map_err(|error| match &selection {
+            Selection::Bundle(file) if is_of_bundle(&error) => {
+                error.context(file.display().to_string())
+            }
+            _ => error,
+        })
+    });
     directories::finish_writes();
     match ended {
         Err(error) if !is_closed_pipe(&error) => {
@@ -106,6 +123,11 @@ fn select(sources: &Sources) -> Result<Selection> {
         )),
         (selection, _) => Ok(selection),
     }
+}
+
+/// Whether the bundle cannot be read, which its error does not name.
+fn is_of_bundle(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::Bundle(_)))
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {

@@ -2,6 +2,8 @@
 //! for the server. A skill that no longer compiles keeps its last good version, which the compiler
 //! takes from the previous bundle.
 
+mod examine;
+
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -17,6 +19,8 @@ use skillbundle_compiler::{
 };
 use skillbundle_format::{Bundle, Catalog, Skill, SkillSet};
 use skillbundle_server::{BrokenSkill, Error, Loaded, Source, WatchPaths};
+
+pub(crate) use examine::examine;
 
 use super::generations::{Generations, NotedSkill};
 use super::git_lock;

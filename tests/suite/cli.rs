@@ -2,6 +2,7 @@
 //! against the shipped binary, and what transcripts cannot show: terminals,
 //! closed pipes, files that appear.
 
+mod doctor;
 mod json;
 mod terminal;
 mod transcript;

@@ -258,6 +258,14 @@ impl Refresher {
         }
     }
 
+    /// Loads the skills once. Fails if they cannot be loaded; findings are nobody's concern here.
+    pub(crate) async fn try_out(&self) -> Result<(), Error> {
+        let inner = Arc::clone(&self.0);
+        let load = move || Ok(inner.source.load(None)?.bundle.catalog().map(drop)?);
+        let loaded = tokio::task::spawn_blocking(load).await;
+        loaded.unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
+    }
+
     /// Runs a look at the source on a thread of its own.
     async fn apart(
         &self,

@@ -45,6 +45,21 @@ pub struct WatchPaths {
 /// The directory that everything is below.
 pub(crate) const EVERYTHING: &str = "/";
 
+impl WatchPaths {
+    /// Watches these places for a moment, to see whether that is possible.
+    ///
+    /// # Errors
+    /// `Unsupported` if this build, this system or a file system there reports no changes;
+    /// otherwise what the system says, for instance that all its watches are in use.
+    pub fn try_watch(&self) -> io::Result<()> {
+        let watched = Watch::new().and_then(|watch| watch.add(self));
+        watched.map_err(|reason| match reason {
+            Unwatchable::Refused(error) => error,
+            other => io::Error::new(io::ErrorKind::Unsupported, other.to_string()),
+        })
+    }
+}
+
 /// A set of watched places, and what has happened there.
 #[derive(Debug)]
 pub(crate) struct Watch {
