@@ -16,7 +16,7 @@ mod single_files;
 use std::path::PathBuf;
 
 use skillbundle_format::Bundle;
-use skillbundle_server::{OutdatedSkill, WatchPaths};
+use skillbundle_server::{BrokenSkill, WatchPaths};
 
 #[cfg(not(feature = "compile"))]
 pub(crate) use disabled::*;
@@ -32,7 +32,7 @@ pub(crate) struct Examined {
     /// What is wrong with their files, errors first.
     pub(crate) findings: Vec<FileFinding>,
     /// The skills that are served in their last good version.
-    pub(crate) outdated: Vec<OutdatedSkill>,
+    pub(crate) outdated: Vec<BrokenSkill>,
     /// The stored generation.
     pub(crate) stored: Stored,
     /// What is watched for changes.

@@ -31,12 +31,14 @@ pub(crate) fn examine(roots: &[SkillRoot], is_default: bool) -> Result<Examined>
     }
     let _progress = Progress::start("examining", &sources::names(&SkillRoot::read(roots)));
     if let Some((_, note)) = &latest {
-        directories.remembered(&note.outdated);
+        directories.remembered(&note.broken);
     }
     let previous = latest.as_ref().map(|(bundle, _)| bundle);
     let compiled = directories.compile(&read, previous, &|| None)?;
-    let compiled = compiled.expect("nothing is torn");
-    let outdated = directories.outdated(&read, &compiled);
+    let compiled = compiled.expect("nothing is in the middle of a change");
+    let mut outdated = directories.broken(&read, &compiled);
+    // The others are findings.
+    outdated.retain(|it| it.is_served);
     let findings = findings(&compiled.report);
     let mut set = compiled.set;
     if is_default {
