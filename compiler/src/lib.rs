@@ -31,6 +31,7 @@ use std::path::PathBuf;
 
 use skillbundle_format::{RootEntry, Scope, SkillSet};
 
+pub use config::{ConfigValue, read_config};
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
 pub use report::{Location, Report};

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rkyv::util::AlignedVec;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -17,6 +17,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
 use crate::header::{ALIGN, Header, Section, narrow};
 use crate::page_sums::Pages;
+use crate::settings::Overrides;
 
 mod publish;
 mod storage;
@@ -45,6 +46,8 @@ pub struct Bundle {
     pub(crate) keywords_intact: OnceLock<bool>,
     pub(crate) text_index_intact: OnceLock<bool>,
     pub(crate) ranks_intact: OnceLock<bool>,
+    /// What the operator has decided about its settings.
+    pub(crate) overrides: Arc<Overrides>,
 }
 
 /// The location of a section in a bundle, for inspection.
@@ -133,7 +136,15 @@ impl Bundle {
             keywords_intact: OnceLock::new(),
             text_index_intact: OnceLock::new(),
             ranks_intact: OnceLock::new(),
+            overrides: Arc::default(),
         })
+    }
+
+    /// The same bundle, where these decisions of the operator apply to its settings.
+    #[must_use]
+    pub fn overridden(self, overrides: &Arc<Overrides>) -> Self {
+        let overrides = Arc::clone(overrides);
+        Self { overrides, ..self }
     }
 
     /// The queries of a bundle. Cheap; take one for each request.
