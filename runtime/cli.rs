@@ -17,6 +17,7 @@ pub(crate) mod compile;
 pub(crate) mod eval;
 pub(crate) mod verify;
 
+pub(crate) mod config;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod roots;

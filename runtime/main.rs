@@ -4,6 +4,7 @@
 
 mod cache;
 mod cli;
+mod config;
 mod directories;
 mod roots;
 mod sources;
@@ -19,6 +20,7 @@ use cli::output::{self, Output};
 use cli::{
     clap_errors, compile, eval, inspect, json, list, man, route, search, serve, show, verify,
 };
+use config::{Assignment, ConfigArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,6 +72,8 @@ enum Command {
     Route(route::Args),
     /// Show what a bundle or a skill consists of, or what a host sees of it
     Inspect(inspect::Args),
+    /// Show the settings that apply and where each was set, or their JSON Schema
+    Config(cli::config::Args),
     /// Verify every byte of a bundle
     Verify(verify::Args),
     /// Show or clean what is kept between runs
@@ -117,7 +121,36 @@ fn command() -> Result<Command, clap::Error> {
     }
 }
 
+impl Command {
+    /// The arguments about settings, and what the other ones set. None for `serve`, which loads the
+    /// settings itself because its log depends on them, and for commands that obey none.
+    fn settings(&self) -> Option<(&ConfigArgs, Vec<Assignment>)> {
+        let sources = match self {
+            Self::Compile(args) => &args.sources,
+            Self::Eval(args) => &args.sources,
+            Self::List(args) => &args.sources,
+            Self::Roots(args) => &args.sources,
+            Self::Show(args) => &args.sources,
+            Self::Search(args) => &args.sources,
+            Self::Route(args) => &args.sources,
+            Self::Inspect(args) => {
+                let mut assignments = args.sources.assignments();
+                assignments.extend(args.tool_options.assignments());
+                return Some((&args.sources.config, assignments));
+            }
+            Self::Config(args) => return Some((&args.sources.config, args.assignments())),
+            Self::Verify(args) => &args.sources,
+            Self::Cache(args) => return Some((&args.config, Vec::new())),
+            Self::Serve(_) | Self::Completions(_) | Self::Man(_) => return None,
+        };
+        Some((&sources.config, sources.assignments()))
+    }
+}
+
 fn run(command: &Command) -> Result<Exit> {
+    if let Some((args, assignments)) = command.settings() {
+        config::load(args, assignments)?;
+    }
     match command {
         Command::Serve(args) => serve::run(args),
         Command::Compile(args) => compile::run(args),
@@ -128,6 +161,7 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Search(args) => search::run(args),
         Command::Route(args) => route::run(args),
         Command::Inspect(args) => inspect::run(args),
+        Command::Config(args) => cli::config::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Cache(args) => cli::cache::run(args),
         Command::Completions(args) => man::completions(args, &mut Cli::command()),

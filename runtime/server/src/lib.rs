@@ -23,6 +23,10 @@ mod stdio;
 #[cfg(unix)]
 mod testing;
 
+use std::sync::Arc;
+
+use skillbundle_format::Overrides;
+
 use mcp::Server;
 use source::Refresher;
 
@@ -52,6 +56,8 @@ pub struct Options {
     pub description_bytes: Option<usize>,
     /// Serve on over stdio after the process that started this one is gone.
     pub outlive_parent: bool,
+    /// What applies over the settings that the skills carry.
+    pub overrides: Arc<Overrides>,
     /// Methods of a test build.
     #[cfg(feature = "conformance-fixtures")]
     pub extra: Option<&'static Extra>,
@@ -70,7 +76,8 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
         .enable_all()
         .build()
         .map_err(Error::Runtime)?;
-    let server = Server::new(Refresher::new(source), options);
+    let refresher = Refresher::new(source, &options.overrides);
+    let server = Server::new(refresher, options);
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
         stdio::run(server, input, output).await

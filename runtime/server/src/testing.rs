@@ -391,7 +391,8 @@ pub(crate) fn start(source: impl Source, options: Options) -> Pipes {
             let input = Input::new(requests.into()).unwrap();
             let output = Output::new(replies.as_fd()).unwrap();
             drop(replies);
-            stdio::run(Server::new(Refresher::new(source), options), input, output).await
+            let refresher = Refresher::new(source, &options.overrides);
+            stdio::run(Server::new(refresher, options), input, output).await
         });
         // A test that has seen enough listens no more.
         let _ = done.send(ended);
