@@ -40,6 +40,10 @@ pub(crate) struct ConfigArgs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// In the operator's file, at this line.
+    #[cfg_attr(
+        not(feature = "compile"),
+        expect(dead_code, reason = "only the compiler reads the file")
+    )]
     File(PathBuf, usize),
     /// By an environment variable.
     Variable(&'static str),

@@ -64,6 +64,10 @@ pub(crate) struct SkillRoot {
     /// The only skill file to take from it, relative to `dir`; `None` takes all.
     pub(crate) only: Option<String>,
     /// The most files and directories below it; `None` is the compiler's own limit.
+    #[cfg_attr(
+        not(feature = "compile"),
+        expect(dead_code, reason = "only the compiler reads directories")
+    )]
     pub(crate) max_files: Option<usize>,
     /// The hosts that read it too; empty for a directory that was named.
     pub(crate) readers: &'static str,
