@@ -24,7 +24,7 @@ const HEADING: &str = "Settings (`skillbundle config --help`)";
 // Options about settings. (A doc comment would describe the command.)
 #[derive(clap::Args, Debug, Clone, Default)]
 pub(crate) struct ConfigArgs {
-    /// Read this configuration file instead of skillbundle/config.yaml in $XDG_CONFIG_HOME or
+    /// Read this configuration file instead of skillbundle/config.yaml in `$XDG_CONFIG_HOME` or
     /// ~/.config
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     config: Option<PathBuf>,
@@ -86,18 +86,20 @@ pub(crate) fn current() -> &'static Config {
 /// Reads the operator's file and the environment. `options` are what the options of the command
 /// line have set. Fails, with the place, if a key is not known or a value is of the wrong type.
 pub(crate) fn load(args: &ConfigArgs, options: Vec<Assignment>) -> Result<&'static Config> {
-    let mut config = Config::default();
-    if let Some(path) = file::path(args.config.as_deref())? {
-        config.file = Some(path.clone());
-        file::read(&path)?.into_iter().for_each(|it| config.set(it));
+    let mut config = Config {
+        file: file::path(args.config.as_deref())?,
+        ..Config::default()
+    };
+    let mut assignments = match &config.file {
+        Some(path) => file::read(path)?,
+        None => Vec::new(),
+    };
+    assignments.extend(of_environment()?);
+    assignments.extend(args.assignments()?);
+    assignments.extend(options);
+    for assignment in assignments {
+        config.set(assignment);
     }
-    of_environment(|name| env::var_os(name))?
-        .into_iter()
-        .for_each(|it| config.set(it));
-    args.assignments()?
-        .into_iter()
-        .for_each(|it| config.set(it));
-    options.into_iter().for_each(|it| config.set(it));
     config.tools()?;
     config.overrides = Arc::new(config.decisions());
     Ok(CURRENT.get_or_init(|| config))
@@ -123,9 +125,8 @@ impl Config {
 
     /// The same for a whole number; `None` if the value is null.
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
-        // As in the table, a number may be written as `1e6`.
-        let value = self.value(name);
-        value.as_f64().map(|number| number as usize)
+        let number = skillbundle_format::whole(&self.value(name))?;
+        usize::try_from(number).ok()
     }
 
     /// The same for true or false.
@@ -241,11 +242,9 @@ fn assignment(typed: &str) -> Result<Assignment> {
 }
 
 /// What the environment sets. An empty variable counts as not set.
-fn of_environment(
-    variable: impl Fn(&'static str) -> Option<std::ffi::OsString>,
-) -> Result<Vec<Assignment>> {
-    let variable = |name: &'static str| {
-        let value = (!name.is_empty()).then(|| variable(name))?;
+fn of_environment() -> Result<Vec<Assignment>> {
+    let variable = |name: &str| {
+        let value = (!name.is_empty()).then(|| env::var_os(name))?;
         value.filter(|value| !value.is_empty())
     };
     let mut assignments = Vec::new();

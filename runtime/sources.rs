@@ -2,6 +2,7 @@
 //! baked into this binary. It recognises what a path is and opens it; how
 //! directories become a bundle is in `directories.rs`.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -151,9 +152,9 @@ impl Sources {
 
     /// What these arguments set.
     pub(crate) fn assignments(&self) -> Vec<Assignment> {
-        let list = |paths: &[PathBuf]| {
+        let list = |paths: &[PathBuf]| -> Value {
             let paths = paths.iter().map(|path| path.to_string_lossy());
-            Value::from_iter(paths.map(|path| path.into_owned()))
+            paths.map(Cow::into_owned).collect()
         };
         let places = [
             (list(&self.paths), "PATH"),

@@ -136,7 +136,7 @@ fn row(setting: &Setting, config: &Config, content: Option<&Settings>) -> Row {
         notes.push(format!("skills ask for {}", plain(&carried)));
     }
     if !setting.has_effect {
-        notes.push("no effect in this build".to_owned());
+        notes.push("no effect in this version".to_owned());
     }
     Row {
         name: setting.name(),
@@ -205,28 +205,29 @@ fn help() -> String {
             [] => String::new(),
             ways => format!("  [{}]", ways.join(", ")),
         };
-        let effect = if setting.has_effect {
-            ""
-        } else {
-            " (no effect in this build)"
-        };
-        let (name, meaning) = (setting.name(), setting.meaning);
+        let (name, meaning, effect) = (setting.name(), setting.meaning, effect(setting));
         let _ = write!(page, "\n  {name}{default}{ways}\n      {meaning}{effect}");
     }
     page
+}
+
+const fn effect(setting: &Setting) -> &'static str {
+    if setting.has_effect {
+        ""
+    } else {
+        " (no effect in this version)"
+    }
 }
 
 /// The variables of the environment, for the help of `serve`.
 pub(super) fn environment() -> String {
     let mut page = "Environment:".to_owned();
     for setting in SETTINGS.iter().filter(|it| !it.variable.is_empty()) {
-        let effect = if setting.has_effect {
-            ""
-        } else {
-            " (no effect in this build)"
-        };
-        let (name, meaning) = (setting.variable, setting.meaning);
-        let _ = write!(page, "\n  {name:<25}{meaning}{effect}");
+        let (name, meaning, effect) = (setting.variable, setting.meaning, effect(setting));
+        let _ = write!(page, "\n  {name:<26}{meaning}{effect}");
+        if let ValueType::Choice(words) = setting.value_type() {
+            let _ = write!(page, "\n{:28}({})", "", words.join(", "));
+        }
     }
     page
 }

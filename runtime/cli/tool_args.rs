@@ -1,5 +1,7 @@
 //! The options about tools, shared by `serve` and `inspect --host`.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use skillbundle_server::{Error, Options, Tools};
 
@@ -46,7 +48,7 @@ pub(crate) fn options() -> Result<Options> {
         tools: config.tools()?,
         dotted_names: config.is_on("serve.dotted_names"),
         description_bytes: config.number("serve.description_bytes"),
-        overrides: config.overrides().clone(),
+        overrides: Arc::clone(config.overrides()),
         outlive_parent: false,
         #[cfg(feature = "conformance-fixtures")]
         extra: None,

@@ -161,7 +161,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("matching", "min_confidence", SettingKind::Positive(|it| &mut it.min_confidence), "", "skills of the folder dialect below this confidence are left out"),
     setting("matching", "min_margin", SettingKind::Fraction(|it| &mut it.min_margin), "", "share of its score by which the best skill of the folder dialect must lead"),
     setting("refresh", "enabled", SettingKind::Switch(|it| &mut it.refresh_enabled), "", "whether the skills are refreshed periodically").enabled_by("REFRESH_INTERVAL_MINUTES"),
-    setting("refresh", "interval_minutes", SettingKind::Count(|it| &mut it.refresh_interval_minutes), "minutes", "time between two refreshes").variable("REFRESH_INTERVAL_MINUTES"),
+    setting("refresh", "interval_minutes", SettingKind::Count(|it| &mut it.refresh_interval_minutes), "minutes", "time between two refreshes; files every 5 seconds if not set").variable("REFRESH_INTERVAL_MINUTES"),
     setting("scripts", "enabled", SettingKind::Switch(|it| &mut it.scripts_enabled), "", "whether a server may run scripts").without_effect(),
     setting("scripts", "timeout_seconds", SettingKind::Lower(|it| &mut it.script_timeout_seconds), "seconds", "time after which a script is stopped").without_effect(),
     setting("scripts", "max_output_bytes", SettingKind::LowerBytes(|it| &mut it.script_max_output_bytes), "bytes", "how much of each output stream of a script is kept").without_effect(),
@@ -172,18 +172,18 @@ pub static SETTINGS: &[Setting] = &[
     setting("analytics", "enabled", SettingKind::Operator(ValueType::Boolean, "false"), "", "whether events are recorded").enabled_by("ANALYTICS_ENDPOINT").without_effect(),
     setting("analytics", "endpoint", SettingKind::Operator(ValueType::Url, "\"\""), "", "where events are sent").variable("ANALYTICS_ENDPOINT").without_effect(),
     program("content", "trust_config", ValueType::Boolean, "false", "whether content may also raise limits").option("--trust-content-config"),
-    program("skills", "paths", ValueType::Paths, "[]", "where to look if no command line says it; empty for the standard roots").variable("SKILLS_DIR").option("PATH, --dir, --bundle"),
+    program("skills", "paths", ValueType::Paths, "[]", "where to look if the command line names nothing; else the standard roots").variable("SKILLS_DIR").option("PATH, --dir, --bundle"),
     program("skills", "project_roots", ValueType::Boolean, "true", "whether the standard roots of the project are read").option("--no-project-roots"),
     program("skills", "max_files", ValueType::Whole(1, MOST), "1000000", "most files and directories below each directory that is named").option("--max-files"),
     program("git", "repository", ValueType::Text, "\"\"", "git repository that the skills are in").variable("SKILLS_REPO").without_effect(),
     program("git", "branch", ValueType::Text, "\"main\"", "its branch").variable("SKILLS_BRANCH").without_effect(),
     program("git", "token", ValueType::Secret, "null", "token for a private repository").variable("GITHUB_TOKEN").without_effect(),
-    program("serve", "tools", ValueType::Text, "null", "tools and presets to offer, separated by commas; those of use if not set").option("--tools"),
+    program("serve", "tools", ValueType::Text, "null", "tools and presets to offer, separated by commas; else those of use").option("--tools"),
     program("serve", "dotted_names", ValueType::Boolean, "false", "whether tools have dotted names").option("--dotted-names"),
     program("serve", "description_bytes", ValueType::Whole(0, MOST), "null", "most bytes of the list of skills in a tool's description").option("--description-bytes"),
     program("http", "token", ValueType::Secret, "null", "token that clients of --http must have").variable("SKILLBUNDLE_TOKEN").option("--token-file"),
-    program("cache", "directory", ValueType::Path, "null", "where compiled skills are kept, or `off`; skillbundle in $XDG_CACHE_HOME or ~/.cache if not set").variable("SKILLBUNDLE_CACHE"),
-    program("log", "level", ValueType::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "\"warn\"", "what `serve` logs on stderr; info has a line for each request of --http").variable("SKILLBUNDLE_LOG"),
+    program("cache", "directory", ValueType::Path, "null", "where compiled skills are kept, or `off`; else in the user's cache").variable("SKILLBUNDLE_CACHE"),
+    program("log", "level", ValueType::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "\"warn\"", "what `serve` logs on stderr; with info each request of --http").variable("SKILLBUNDLE_LOG"),
 ];
 
 /// The largest whole number: doubles are exact up to it.
@@ -350,15 +350,15 @@ impl ValueType {
             Self::TextMap => {
                 let pairs = items().map(|item| item.split_once('='));
                 let pairs = pairs.collect::<Option<Vec<_>>>()?;
-                pairs.into_iter().map(|(key, text)| (key, text)).collect()
+                pairs.into_iter().collect()
             }
         };
         self.accepts(&value).then_some(value)
     }
 }
 
-/// A whole number from 0 up, which may be written as `1e6`.
-fn whole(value: &Value) -> Option<u64> {
+/// The whole number from 0 up that a value is, which may be written as `1e6`.
+pub fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64()?;
         #[expect(

@@ -10,8 +10,8 @@ use tokio::time::sleep;
 use super::Refresher;
 use super::watch::{LONGEST, QUIET, Watch};
 
-/// How often the timer asks, unless the operator has set `refresh.interval_minutes`. Calls see every
-/// edit at once anyway; this is for hosts that sit idle with an old list.
+/// How often the timer asks, unless `refresh.interval_minutes` is set. Calls see every edit at once
+/// anyway; this is for hosts that sit idle with an old list.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Asking may take a hundredth of the time between two looks: sweeping 10,000 files takes 18 ms, so
@@ -174,19 +174,23 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_sets_how_often_the_timer_asks_and_content_can_stop_it() {
+    fn settings_say_how_often_the_timer_asks_and_whether_it_does() {
         let set = |name: &str, value: Value| (Setting::find(name).unwrap(), value);
         let hourly = set("refresh.interval_minutes", 60.into());
         let off = set("refresh.enabled", false.into());
-        for (decided, content_refreshes, seconds, looks) in [
-            (vec![], true, 182, 36),
-            (vec![], false, 7201, 0),
-            (vec![hourly.clone()], true, 7201, 2),
-            (vec![hourly.clone()], false, 7201, 0),
-            (vec![hourly, off], true, 7201, 0),
+        let quarter = set("refresh.interval_minutes", 15.into());
+        for (decided, (content_refreshes, content_minutes), seconds, looks) in [
+            (vec![], (true, 15), 182, 36),
+            (vec![], (true, 30), 7201, 4),
+            (vec![], (false, 15), 7201, 0),
+            (vec![quarter], (true, 30), 7201, 8),
+            (vec![hourly.clone()], (true, 15), 7201, 2),
+            (vec![hourly.clone()], (false, 15), 7201, 0),
+            (vec![hourly, off], (true, 15), 7201, 0),
         ] {
             let mut skills = spec_folders();
             skills.settings.refresh_enabled = content_refreshes;
+            skills.settings.refresh_interval_minutes = content_minutes;
             let overrides = Overrides {
                 values: decided,
                 ..Overrides::default()
@@ -200,7 +204,7 @@ mod tests {
                 let nothing = timeout(Duration::from_secs(seconds), changes.settled()).await;
                 assert!(nothing.is_err());
                 let found = source.looks() - before;
-                assert_eq!(found, looks, "content refreshes: {content_refreshes}");
+                assert_eq!(found, looks, "{content_refreshes} {content_minutes}");
             });
         }
     }

@@ -143,20 +143,23 @@ impl Refresher {
         self.0.current.get()
     }
 
-    /// How often the timer looks at a source that is not watched: as the operator has set it, or
-    /// else `usual`. `None` if the skills are not to be refreshed periodically.
+    /// How often the timer looks at a source that is not watched: `refresh.interval_minutes`, or
+    /// `usual` if nobody has set it. `None` if the skills are not to be refreshed periodically.
     pub(super) fn interval(&self, usual: Duration) -> Option<Duration> {
+        let overrides = &self.0.overrides;
         let settings = self
             .loaded()
             .and_then(|it| it.catalog().ok()?.settings().ok());
-        let overrides = &self.0.overrides;
         let settings = settings.unwrap_or_else(|| overrides.apply(Settings::default()));
-        if !settings.refresh_enabled {
-            return None;
-        }
-        let set = overrides.value("refresh.interval_minutes");
-        let minutes = set.and_then(serde_json::Value::as_u64);
-        Some(minutes.map_or(usual, |minutes| Duration::from_secs(60 * minutes)))
+        let minutes = settings.refresh_interval_minutes;
+        let is_set = minutes != Settings::default().refresh_interval_minutes
+            || overrides.value("refresh.interval_minutes").is_some();
+        let interval = if is_set {
+            Duration::from_secs(60 * u64::from(minutes))
+        } else {
+            usual
+        };
+        settings.refresh_enabled.then_some(interval)
     }
 
     /// The watch on the source, if there is one.
