@@ -57,9 +57,11 @@ pub(super) fn path(named: Option<&Path>) -> Result<Option<PathBuf>> {
     }
 }
 
+/// Whether there is no file in the usual place. The home directory of another user, which a service
+/// may have inherited, is not ours to look into.
 fn is_absent(error: &io::Error) -> bool {
-    use io::ErrorKind::{NotADirectory, NotFound};
-    matches!(error.kind(), NotFound | NotADirectory)
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
 }
 
 fn usual_place() -> Option<PathBuf> {

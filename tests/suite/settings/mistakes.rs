@@ -113,6 +113,46 @@ fn a_configuration_that_is_no_small_text_file_is_refused_at_once() {
     assert_eq!(project.run(&["serve"]).code, Some(2));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read_is_an_error_but_the_home_of_another_user_is_not() {
+    use std::os::unix::process::CommandExt;
+    /// `nobody`, since the superuser can read everything.
+    const USER: u32 = 65_534;
+    let project = Project::new();
+    let binary = project.path("skillbundle");
+    fs::copy(env!("CARGO_BIN_EXE_skillbundle"), &binary).expect("the binary can be copied");
+    project
+        .file("config/skillbundle/config.yaml", "")
+        .mode("config/skillbundle/config.yaml", 0o000);
+    let superuser = fs::read(project.path("config/skillbundle/config.yaml")).is_ok();
+    project.mode("", 0o755).mode("skillbundle", 0o755);
+    let list = || {
+        let mut command = Command::new(&binary);
+        command
+            .current_dir(project.dir())
+            .env_clear()
+            .env("XDG_CONFIG_HOME", project.path("config"))
+            .env("HOME", project.dir())
+            .arg("list");
+        if superuser {
+            command.uid(USER).gid(USER);
+        }
+        finish(&mut command)
+    };
+    let unreadable = list();
+    assert_eq!(unreadable.code, Some(2));
+    assert!(
+        unreadable.stderr.contains("Permission denied"),
+        "{}",
+        unreadable.stderr
+    );
+    project.mode("config", 0o000);
+    let foreign = list();
+    project.mode("config", 0o755);
+    assert_eq!(foreign.code, Some(0), "{}", foreign.stderr);
+}
+
 /// A repository that was just cloned must not be able to speak for the operator.
 #[test]
 fn no_file_of_a_project_is_taken_for_the_operators() {
