@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
-use skillbundle_format::{Overrides, SETTINGS, Setting, SettingKind, ValueType};
+use skillbundle_format::{Overrides, SETTINGS, Setting, ValueType};
 use skillbundle_search::suggest;
 use skillbundle_server::Tools;
 
@@ -125,7 +125,7 @@ impl Config {
 
     /// The same for a whole number; `None` if the value is null.
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
-        let number = skillbundle_format::whole(&self.value(name))?;
+        let number = self.value(name).as_u64()?;
         usize::try_from(number).ok()
     }
 
@@ -166,8 +166,8 @@ impl Config {
     }
 
     fn decisions(&self) -> Overrides {
-        let of_content = |it: &&Assignment| !matches!(it.setting.kind, SettingKind::Program(..));
-        let values = self.assignments.iter().filter(of_content);
+        let values = self.assignments.iter();
+        let values = values.filter(|it| it.setting.is_of_content());
         Overrides {
             trusts_content: self.is_on("content.trust_config"),
             values: values.map(|it| (it.setting, it.value.clone())).collect(),
@@ -272,12 +272,13 @@ fn of_environment() -> Result<Vec<Assignment>> {
     Ok(assignments)
 }
 
-/// The value that a variable or an option gives to a setting. The error does not quote secrets.
+/// The value that a variable or an option gives to a setting. The error quotes no address, since it
+/// may hold a password.
 fn parse(setting: &Setting, text: &str) -> Result<Value> {
     let value_type = setting.value_type();
     let wanted = value_type.describe();
     value_type.parse(text).ok_or_else(|| match value_type {
-        ValueType::Secret | ValueType::Url => anyhow!("expected {wanted}"),
+        ValueType::Url => anyhow!("expected {wanted}"),
         _ => anyhow!("expected {wanted}, found `{text}`"),
     })
 }

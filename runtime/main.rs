@@ -17,10 +17,12 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use cli::json::{Envelope, Failed};
 use cli::output::{self, Output};
+use cli::tool_args::ToolArgs;
 use cli::{
     clap_errors, compile, eval, inspect, json, list, man, route, search, serve, show, verify,
 };
 use config::{Assignment, ConfigArgs};
+use sources::Sources;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -121,6 +123,12 @@ fn command() -> Result<Command, clap::Error> {
     }
 }
 
+/// The arguments about settings, and what the others set.
+fn with_tools<'a>(sources: &'a Sources, tools: &ToolArgs) -> (&'a ConfigArgs, Vec<Assignment>) {
+    let set = [sources.assignments(), tools.assignments()];
+    (&sources.config, set.concat())
+}
+
 impl Command {
     /// The arguments about settings, and what the other ones set. None for `serve`, which loads the
     /// settings itself because its log depends on them, and for commands that obey none.
@@ -133,12 +141,8 @@ impl Command {
             Self::Show(args) => &args.sources,
             Self::Search(args) => &args.sources,
             Self::Route(args) => &args.sources,
-            Self::Inspect(args) => {
-                let mut assignments = args.sources.assignments();
-                assignments.extend(args.tool_options.assignments());
-                return Some((&args.sources.config, assignments));
-            }
-            Self::Config(args) => return Some((&args.sources.config, args.assignments())),
+            Self::Inspect(args) => return Some(with_tools(&args.sources, &args.tool_options)),
+            Self::Config(args) => return Some(with_tools(&args.sources, &args.tool_options)),
             Self::Verify(args) => &args.sources,
             Self::Cache(args) => return Some((&args.config, Vec::new())),
             Self::Serve(_) | Self::Completions(_) | Self::Man(_) => return None,

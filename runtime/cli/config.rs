@@ -13,7 +13,7 @@ use super::output::{Output, describe, info};
 use super::table::Table;
 use super::tool_args::ToolArgs;
 use crate::Exit;
-use crate::config::{self, Assignment, Config};
+use crate::config::{self, Config};
 use crate::sources::Sources;
 
 const EXAMPLES: &str = "\
@@ -25,8 +25,8 @@ Examples:
   skillbundle config show --json                for a script
   skillbundle config schema > schema.json       for an editor
 
-An option comes before a variable, that before the operator's file, and that before the config.yaml
-of skills, which may only tune matching and lower limits. docs/configuration.md has more.
+Options come before variables, variables before the operator's file, and the file before the
+config.yaml of skills, which may only tune matching and lower limits. docs/configuration.md has more.
 
 Settings, with their defaults and what else sets them:
 ";
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) sources: Sources,
     #[command(flatten)]
-    tool_options: ToolArgs,
+    pub(crate) tool_options: ToolArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -70,15 +70,6 @@ struct Row {
     origin: String,
     has_effect: bool,
     note: String,
-}
-
-impl Args {
-    /// What these arguments set.
-    pub(crate) fn assignments(&self) -> Vec<Assignment> {
-        let mut assignments = self.sources.assignments();
-        assignments.extend(self.tool_options.assignments());
-        assignments
-    }
 }
 
 /// Prints the settings or their schema.
@@ -140,31 +131,24 @@ fn row(setting: &Setting, config: &Config, content: Option<&Settings>) -> Row {
     }
     Row {
         name: setting.name(),
-        value: without_secrets(setting, value),
+        value: shown(value),
         origin,
         has_effect: setting.has_effect,
         note: notes.join("; "),
     }
 }
 
-/// The value as it may be shown: of a secret only whether it is set, of an address only the server,
-/// since the rest is often a password.
-fn without_secrets(setting: &Setting, value: Value) -> Value {
-    let Value::String(text) = &value else {
+/// The value as it may be shown: of an address only the server, since the rest is often a password.
+/// The settings never hold secrets.
+fn shown(value: Value) -> Value {
+    let parts = value.as_str().and_then(|text| text.split_once("://"));
+    let Some((scheme, rest)) = parts else {
         return value;
     };
-    match setting.value_type() {
-        ValueType::Secret => "set".into(),
-        _ => match text.split_once("://") {
-            Some((scheme, rest)) => {
-                let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-                let (user, server) = host.rsplit_once('@').unwrap_or(("", host));
-                let hides = host.len() < rest.len() || !user.is_empty();
-                format!("{scheme}://{server}{}", if hides { "/…" } else { "" }).into()
-            }
-            None => value,
-        },
-    }
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let server = host.rsplit_once('@').map_or(host, |(_, server)| server);
+    let rest = if server == rest { "" } else { "/…" };
+    format!("{scheme}://{server}{rest}").into()
 }
 
 fn table(rows: &[Row]) -> Table {

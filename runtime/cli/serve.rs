@@ -16,7 +16,7 @@ use super::list;
 use super::output::{self, describe, info, is_closed_pipe};
 use super::tool_args::{self, ToolArgs};
 use crate::Exit;
-use crate::config::{self, Assignment};
+use crate::config;
 use crate::directories;
 use crate::sources::{Sources, labelled};
 use http::Http;
@@ -67,18 +67,10 @@ pub(crate) struct Args {
     http: Http,
 }
 
-impl Args {
-    /// What these arguments set.
-    fn assignments(&self) -> Vec<Assignment> {
-        let mut assignments = self.sources.assignments();
-        assignments.extend(self.tool_options.assignments());
-        assignments
-    }
-}
-
 /// Serves until the client closes stdin or is gone or, over HTTP, until a signal.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let loaded = config::load(&args.sources.config, args.assignments());
+    let (about_settings, set) = crate::with_tools(&args.sources, &args.tool_options);
+    let loaded = config::load(about_settings, set);
     let _logging = log::to_stderr();
     let ended = loaded
         .and_then(|_| args.sources.select()?.source())

@@ -1,5 +1,7 @@
 //! Key by key: what content may do, and what it may not.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
 use serde_json::Value;
 use skillbundle_format::Overrides;
 
@@ -254,4 +256,61 @@ fn an_unreadable_narrowing_setting_still_narrows() {
     let (settings, found) = parse("c", b"\xFF");
     assert!(!settings.scripts_enabled);
     assert!(found[0].help.as_ref().unwrap().ends_with("scripts are off"));
+}
+
+/// Values of every type, right and wrong, and pieces that break a file.
+const VALUES: [&str; 24] = [
+    "0",
+    "1",
+    "-1",
+    "0.5",
+    "1e9",
+    "5000000",
+    "99999999999999999999",
+    "true",
+    "false",
+    "off",
+    "text",
+    "\"quoted\"",
+    "[]",
+    "[.sh, .exe]",
+    "[1]",
+    "{}",
+    "{.sh: sh}",
+    "{.sh: 1}",
+    "~",
+    "",
+    "[",
+    "&a *a",
+    "https://example.com/x",
+    "\u{202e}x",
+];
+
+proptest! {
+    #[test]
+    fn no_file_widens_a_limit_or_gives_the_operator_a_wrong_type(
+        lines in vec((0..SETTINGS.len(), 0..VALUES.len()), 0..12)
+    ) {
+        let mut yaml = String::new();
+        for (setting, value) in lines {
+            let Setting { section, key, .. } = &SETTINGS[setting];
+            yaml.extend([section, ":\n  ", key, ": ", VALUES[value], "\n"]);
+        }
+        let applied = Overrides::default().apply(read(&yaml).0);
+        let default = Settings::default();
+        prop_assert!(applied.script_timeout_seconds <= default.script_timeout_seconds);
+        prop_assert!(applied.script_max_output_bytes <= default.script_max_output_bytes);
+        prop_assert!(applied.asset_max_bytes <= default.asset_max_bytes);
+        prop_assert!(applied.asset_inline_max_bytes <= default.asset_inline_max_bytes);
+        let mut extensions = applied.script_extensions.iter();
+        prop_assert!(extensions.all(|it| default.script_extensions.contains(it)));
+
+        let (values, report) = read_config("c", yaml.as_bytes());
+        for it in &values {
+            prop_assert!(it.setting.value_type().accepts(&it.value), "{it:?}");
+            prop_assert!(it.line >= 1 && it.line <= yaml.lines().count());
+        }
+        let written = yaml.lines().filter(|line| line.starts_with(' ')).count();
+        prop_assert!(values.len() <= written, "{}", report.render_plain());
+    }
 }

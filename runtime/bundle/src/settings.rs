@@ -272,10 +272,10 @@ impl Setting {
             SettingKind::Fraction(slot) => *slot(settings) = value.as_f64().unwrap_or_default(),
             SettingKind::Positive(slot) => *slot(settings) = value.as_f64(),
             SettingKind::Count(slot) | SettingKind::Lower(slot) => {
-                let value = whole(value).and_then(|it| u32::try_from(it).ok());
+                let value = value.as_u64().and_then(|it| u32::try_from(it).ok());
                 *slot(settings) = value.unwrap_or(u32::MAX);
             }
-            SettingKind::LowerBytes(slot) => *slot(settings) = whole(value).unwrap_or_default(),
+            SettingKind::LowerBytes(slot) => *slot(settings) = value.as_u64().unwrap_or_default(),
             SettingKind::Switch(slot) => *slot(settings) = value.as_bool().unwrap_or_default(),
             SettingKind::Subset(slot) => *slot(settings) = texts(value).collect(),
             SettingKind::Operator(..) | SettingKind::Program(..) => {}
@@ -313,7 +313,9 @@ impl ValueType {
         match self {
             Self::Fraction => value.as_f64().is_some_and(|it| (0.0..=1.0).contains(&it)),
             Self::Positive => value.as_f64().is_some_and(|it| it.is_finite() && it >= 0.0),
-            Self::Whole(least, most) => whole(value).is_some_and(|it| (least..=most).contains(&it)),
+            Self::Whole(least, most) => value
+                .as_u64()
+                .is_some_and(|it| (least..=most).contains(&it)),
             Self::Boolean => value.is_boolean(),
             Self::Choice(words) => value.as_str().is_some_and(|it| words.contains(&it)),
             Self::Text | Self::Secret => value.is_string(),
@@ -331,9 +333,9 @@ impl ValueType {
     }
 
     /// The value of this type that a variable or an option says; `None` if it says none. Items of
-    /// lists are separated by commas; a list of paths is a single one, which may hold a comma.
+    /// lists are separated by commas; a list of paths is a single one, which may hold a comma. Of a
+    /// secret only that it is set.
     pub fn parse(self, text: &str) -> Option<Value> {
-        let text = text.trim();
         let items = || {
             text.split(',')
                 .map(str::trim)
@@ -341,34 +343,21 @@ impl ValueType {
         };
         let value = match self {
             Self::Fraction | Self::Positive | Self::Whole(..) | Self::Boolean => {
-                serde_json::from_str(text).ok()?
+                serde_json::from_str(text.trim()).ok()?
             }
-            Self::Choice(_) => text.to_lowercase().into(),
-            Self::Text | Self::Url | Self::Path | Self::Secret => text.into(),
+            Self::Choice(_) => text.trim().to_lowercase().into(),
+            Self::Text | Self::Url => text.trim().into(),
+            Self::Path => text.into(),
             Self::Paths => [text].as_slice().into(),
             Self::Texts => items().collect(),
             Self::TextMap => {
                 let pairs = items().map(|item| item.split_once('='));
-                let pairs = pairs.collect::<Option<Vec<_>>>()?;
-                pairs.into_iter().collect()
+                pairs.collect::<Option<Vec<_>>>()?.into_iter().collect()
             }
+            Self::Secret => "set".into(),
         };
         self.accepts(&value).then_some(value)
     }
-}
-
-/// The whole number from 0 up that a value is, which may be written as `1e6`.
-pub fn whole(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| {
-        let number = value.as_f64()?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            clippy::cast_precision_loss,
-            reason = "doubles are exact in this range"
-        )]
-        (number.fract() == 0.0 && (0.0..=MOST as f64).contains(&number)).then_some(number as u64)
-    })
 }
 
 fn texts(value: &Value) -> impl Iterator<Item = String> {
