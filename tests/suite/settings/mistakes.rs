@@ -121,7 +121,12 @@ fn a_file_that_may_not_be_read_is_an_error_but_the_home_of_another_user_is_not()
     const USER: u32 = 65_534;
     let project = Project::new();
     let binary = project.path("skillbundle");
-    fs::copy(env!("CARGO_BIN_EXE_skillbundle"), &binary).expect("the binary can be copied");
+    // Not by this process: a child that another test starts meanwhile would hold it open for writing.
+    let copied = Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_skillbundle"), "skillbundle"])
+        .current_dir(project.dir())
+        .status();
+    assert!(copied.is_ok_and(|status| status.success()), "cp");
     project
         .file("config/skillbundle/config.yaml", "")
         .mode("config/skillbundle/config.yaml", 0o000);
