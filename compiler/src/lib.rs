@@ -1,6 +1,6 @@
 //! The compiler: source trees become a set of skills and a report of diagnostics.
 //!
-//! `passes` lists the passes in order. Only `source` reads the disk; every later pass
+//! `Sources` lists the passes in order. Only `source` reads the disk; every later pass
 //! takes values and returns values and diagnostics.
 
 mod assets;
@@ -30,6 +30,7 @@ use std::io;
 use std::path::PathBuf;
 
 use skillbundle_format::{RootEntry, Scope, SkillSet};
+use skillbundle_search::parallel;
 
 pub use config::{ConfigValue, read_config};
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
@@ -113,21 +114,38 @@ const ATTEMPTS: usize = 3;
 /// Compiles roots, highest priority first. Fails only if a root itself cannot be read;
 /// every problem below it is a diagnostic.
 pub fn compile(roots: &[Root], options: &Options) -> io::Result<Compiled> {
-    recompile(roots, options, &Previous::default())
+    let compiled = recompile(roots, options, &Previous::default(), &|| None)?;
+    Ok(compiled.expect("nothing is torn"))
 }
 
 /// Compiles roots again. Only files that have changed are read; see [`Previous`]. If the
 /// file of a skill of `previous` still exists but no longer loads, the previous version is
 /// kept and reported: editors save half-written files, and the skill must not vanish
 /// meanwhile. [`Compiled::failed`] lists it too.
-pub fn recompile(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Compiled> {
-    for _ in 1..ATTEMPTS {
-        let compiled = passes(roots, options, previous)?;
-        if fingerprints(roots)? == compiled.fingerprints {
-            return Ok(compiled);
+///
+/// `is_torn` is asked once all files are read: whether any of them was in the middle of a
+/// change meanwhile. The result is `None` if so. If it does not know, the names, sizes and
+/// times are compared with those from before, and everything is read again if they differ.
+pub fn recompile(
+    roots: &[Root],
+    options: &Options,
+    previous: &Previous,
+    is_torn: &dyn Fn() -> Option<bool>,
+) -> io::Result<Option<Compiled>> {
+    let mut attempt = 1;
+    loop {
+        let sources = Sources::read(roots, options, previous)?;
+        match is_torn() {
+            Some(true) => return Ok(None),
+            Some(false) => return Ok(Some(sources.check(options))),
+            None => {}
         }
+        let (now, compiled) = parallel::join(|| fingerprints(roots), || sources.check(options));
+        if attempt == ATTEMPTS || now? == compiled.fingerprints {
+            return Ok(Some(compiled));
+        }
+        attempt += 1;
     }
-    passes(roots, options, previous)
 }
 
 /// For each root a hash that changes when anything below it does: names, sizes, times,
@@ -153,66 +171,92 @@ pub fn walked_paths(roots: &[Root]) -> WalkedPaths {
     source::walked_paths(&source::walk(roots, Limits::default()))
 }
 
-/// Runs every pass once.
-fn passes(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Compiled> {
-    let mut out = Vec::new();
+/// Everything that was read, and the drafts of skills that were made from it.
+struct Sources {
+    tree: Tree,
+    discovered: Vec<Discovery>,
+    roots: Vec<RootEntry>,
+    drafts: Vec<draft::Draft>,
+    failed: Vec<Failed>,
+    /// The Markdown files that were looked at.
+    files: Vec<(source::FileId, reuse::Traits)>,
+    out: Vec<Diagnostic>,
+}
 
-    let mut tree = source::walk(roots, Limits::default());
-    refuse_locked_roots(&tree, options)?;
-    let mut discovered = discover::discover(&tree, &mut out);
-    let reuse = Reuse::new(&tree, roots, &discovered, previous);
-    let markdown = discovered.iter().flat_map(Discovery::markdown);
-    let markdown: Vec<_> = markdown.filter(|&id| reuse.traits(id).is_none()).collect();
-    tree.read(markdown, MAX_TEXT_BYTES);
-    tree.read(config::files(&tree), MAX_TEXT_BYTES);
+impl Sources {
+    /// Runs the passes that read files.
+    fn read(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Self> {
+        let mut out = Vec::new();
 
-    let mut drafts = draft::drafts(&tree, &mut discovered, &reuse, &mut out);
-    last_good::keep(
-        &tree,
-        roots,
-        &discovered,
-        &mut drafts,
-        &previous.set,
-        &mut out,
-    );
-    for id in drafts.unneeded(&discovered, &tree, &out) {
-        tree.forget(id);
+        let mut tree = source::walk(roots, Limits::default());
+        refuse_locked_roots(&tree, options)?;
+        let mut discovered = discover::discover(&tree, &mut out);
+        let reuse = Reuse::new(&tree, roots, &discovered, previous);
+        let markdown = discovered.iter().flat_map(Discovery::markdown);
+        let markdown: Vec<_> = markdown.filter(|&id| reuse.traits(id).is_none()).collect();
+        tree.read(markdown, MAX_TEXT_BYTES);
+        tree.read(config::files(&tree), MAX_TEXT_BYTES);
+
+        let mut drafts = draft::drafts(&tree, &mut discovered, &reuse, &mut out);
+        last_good::keep(
+            &tree,
+            roots,
+            &discovered,
+            &mut drafts,
+            &previous.set,
+            &mut out,
+        );
+        for id in drafts.unneeded(&discovered, &tree, &out) {
+            tree.forget(id);
+        }
+
+        let roots: Vec<_> = roots.iter().map(root_entry).collect();
+        let draft::Drafts {
+            skills,
+            failed,
+            files,
+        } = drafts;
+        let mut drafts = resolve::resolve(skills, &roots, &mut out);
+        tree.read(assets::wanted(&tree, &drafts), u64::MAX);
+        for draft in &mut drafts {
+            assets::attach(&tree, draft, &mut out);
+        }
+        Ok(Self {
+            tree,
+            discovered,
+            roots,
+            drafts,
+            failed,
+            files,
+            out,
+        })
     }
 
-    let draft::Drafts {
-        skills: drafts,
-        failed,
-        files,
-    } = drafts;
-    let root_entries: Vec<_> = roots.iter().map(root_entry).collect();
-    let mut drafts = resolve::resolve(drafts, &root_entries, &mut out);
-    tree.read(assets::wanted(&tree, &drafts), u64::MAX);
-    for draft in &mut drafts {
-        assets::attach(&tree, draft, &mut out);
+    /// Runs the passes that need no more files.
+    fn check(self, options: &Options) -> Compiled {
+        let (tree, mut out) = (self.tree, self.out);
+        out.extend(source::diagnostics(
+            &tree,
+            options.optional_roots,
+            |root, path| relevance(path, &self.discovered[root].claims),
+        ));
+        let positions: Vec<_> = self.drafts.iter().map(extension::Position::of).collect();
+        let set = SkillSet {
+            settings: config::settings(&tree, &mut out),
+            roots: self.roots,
+            skills: self.drafts.into_iter().map(|draft| draft.entry).collect(),
+        };
+        extension::check(&set, &positions, &mut out);
+        let states = reuse::states(&tree, &self.files, &out);
+        let report = Report::new(out, |file| tree.source_of(file));
+        Compiled {
+            set,
+            report,
+            failed: self.failed,
+            fingerprints: tree.fingerprints(),
+            states,
+        }
     }
-
-    out.extend(source::diagnostics(
-        &tree,
-        options.optional_roots,
-        |root, path| relevance(path, &discovered[root].claims),
-    ));
-
-    let positions: Vec<_> = drafts.iter().map(extension::Position::of).collect();
-    let set = SkillSet {
-        settings: config::settings(&tree, &mut out),
-        roots: root_entries,
-        skills: drafts.into_iter().map(|draft| draft.entry).collect(),
-    };
-    extension::check(&set, &positions, &mut out);
-    let states = reuse::states(&tree, &files, &out);
-    let report = Report::new(out, |file| tree.source_of(file));
-    Ok(Compiled {
-        set,
-        report,
-        failed,
-        fingerprints: tree.fingerprints(),
-        states,
-    })
 }
 
 fn root_entry(root: &Root) -> RootEntry {

@@ -73,6 +73,13 @@ impl Report {
         self
     }
 
+    /// The report in order of severity, then as before.
+    #[must_use]
+    pub fn errors_first(mut self) -> Self {
+        self.diagnostics.sort_by_key(|it| it.severity);
+        self
+    }
+
     /// Drops the diagnostics that are not wanted.
     pub fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
         self.diagnostics.retain(wanted);

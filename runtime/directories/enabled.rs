@@ -27,9 +27,6 @@ use crate::config;
 use crate::roots::{self, State};
 use crate::sources::{self, SkillRoot};
 
-/// Findings that a log shows at most; `compile --check` shows all.
-const MOST_NOTICES: usize = 20;
-
 /// Hidden skills that a warning names.
 const MOST_NAMED: usize = 5;
 
@@ -166,7 +163,12 @@ impl Directories {
         }
     }
 
-    fn compile(&self, roots: &[Root], previous: Option<&Bundle>) -> Result<Compiled, Error> {
+    fn compile(
+        &self,
+        roots: &[Root],
+        previous: Option<&Bundle>,
+        is_torn: &dyn Fn() -> Option<bool>,
+    ) -> Result<Option<Compiled>, Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
         };
@@ -175,10 +177,12 @@ impl Directories {
             left.set.extend_from(previous)?;
             left.states = self.states_of(previous);
         }
-        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left)?;
+        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left, is_torn)?;
         drop(left);
-        if self.only.iter().any(Option::is_some) {
-            select(&mut compiled, roots, &self.only);
+        if let Some(compiled) = &mut compiled
+            && self.only.iter().any(Option::is_some)
+        {
+            select(compiled, roots, &self.only);
         }
         Ok(compiled)
     }
@@ -245,14 +249,14 @@ impl Source for Directories {
     }
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
-        let loaded = self.load_whole(previous, &|| false)?;
+        let loaded = self.load_whole(previous, &|| None)?;
         Ok(loaded.expect("nothing is torn"))
     }
 
     fn load_whole(
         &self,
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> bool,
+        is_torn: &dyn Fn() -> Option<bool>,
     ) -> Result<Option<Loaded>, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
         let states = self.states_of_roots()?;
@@ -266,10 +270,9 @@ impl Source for Directories {
             beneath => beneath,
         };
         let roots = self.roots_with(&states, |it| it == State::Read);
-        let compiled = self.compile(&roots, previous)?;
-        if is_torn() {
+        let Some(compiled) = self.compile(&roots, previous, is_torn)? else {
             return Ok(None);
-        }
+        };
         let outdated = self.outdated(&roots, &compiled);
         let mut notices = self.new_findings(compiled.report);
         let mut set = compiled.set;
@@ -535,16 +538,8 @@ fn first_error(report: &Report, file: &str) -> String {
     }
 }
 
-/// One line for each error and warning.
+/// One line for each error and warning, errors first: where a log is cut short, they remain.
 fn findings(report: Report) -> Vec<String> {
-    let report = report.at_least(Severity::Warning);
-    let mut lines: Vec<String> = report.render_plain().lines().map(str::to_owned).collect();
-    if lines.len() > MOST_NOTICES {
-        let more = lines.len() - MOST_NOTICES;
-        lines.truncate(MOST_NOTICES);
-        lines.push(format!(
-            "and {more} more findings; `skillbundle compile --check` shows all"
-        ));
-    }
-    lines
+    let report = report.at_least(Severity::Warning).errors_first();
+    report.render_plain().lines().map(str::to_owned).collect()
 }

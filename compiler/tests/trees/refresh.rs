@@ -1,8 +1,15 @@
 //! Compiling again: what moved, and what survives half an edit.
 
-use skillbundle_compiler::{Compiled, Options, Previous, compile, fingerprints, recompile};
+use skillbundle_compiler::{Compiled, Options, Previous, Root, compile, fingerprints, recompile};
 
 use crate::kit::{CompileTree, Tree, page, paths, skill};
+
+fn again(roots: &[Root], previous: &Previous) -> Compiled {
+    let compiled = recompile(roots, &Options::default(), previous, &|| None);
+    compiled
+        .expect("the roots are there")
+        .expect("nothing is torn")
+}
 
 /// What a compilation leaves for the next one.
 fn previous(compiled: &Compiled) -> Previous {
@@ -91,10 +98,8 @@ fn a_skill_keeps_its_last_good_version_while_its_file_does_not_load() {
         let roots = tree.roots(&["r"]);
         let first = compile(&roots, &Options::default()).expect("the root is there");
         tree.file(file, text);
-        let second =
-            recompile(&roots, &Options::default(), &previous(&first)).expect("the root is there");
-        let third =
-            recompile(&roots, &Options::default(), &previous(&second)).expect("the root is there");
+        let second = again(&roots, &previous(&first));
+        let third = again(&roots, &previous(&second));
         for again in [&second, &third] {
             assert_eq!(descriptions(again), *expected, "{file} {text:?}");
             let names: Vec<_> = again
@@ -137,6 +142,34 @@ fn descriptions(compiled: &Compiled) -> Vec<&str> {
         .collect()
 }
 
+/// A file changes once everything is read. Where nobody watches, it is read again.
+#[test]
+fn what_changed_while_it_was_read_counts_as_the_watch_says() {
+    type Case = (Option<bool>, Option<&'static str>);
+    let cases: [Case; 3] = [
+        (None, Some("later")),
+        (Some(false), Some("early")),
+        (Some(true), None),
+    ];
+    for (answer, expected) in cases {
+        let tree = Tree::new();
+        tree.file("r/a/SKILL.md", skill("a", "early"));
+        let is_torn = || {
+            tree.file("r/a/SKILL.md", skill("a", "later"));
+            answer
+        };
+        let compiled = recompile(
+            &tree.roots(&["r"]),
+            &Options::default(),
+            &Previous::default(),
+            &is_torn,
+        );
+        let compiled = compiled.expect("the root is there");
+        let found = compiled.as_ref().map(|it| descriptions(it)[0]);
+        assert_eq!(found, expected, "{answer:?}");
+    }
+}
+
 #[test]
 fn a_deleted_skill_is_not_kept() {
     let tree = Tree::new();
@@ -145,8 +178,7 @@ fn a_deleted_skill_is_not_kept() {
     let roots = tree.roots(&["r"]);
     let first = compile(&roots, &Options::default()).expect("the root is there");
     std::fs::remove_dir_all(tree.path("r/a")).expect("a directory");
-    let second =
-        recompile(&roots, &Options::default(), &previous(&first)).expect("the root is there");
+    let second = again(&roots, &previous(&first));
     assert_eq!(paths(&second), ["b"]);
 }
 
@@ -222,7 +254,7 @@ fn compiling_only_what_changed_gives_the_same_as_compiling_everything() {
             set: last.set,
             states,
         };
-        last = recompile(&roots, &Options::default(), &left).expect("the roots are there");
+        last = again(&roots, &left);
         assert_eq!(whole(path, &last), whole(path, &full));
     }
 }

@@ -96,14 +96,19 @@ struct Search {
 
 impl Search {
     fn build(set: &SkillSet, terms: &[FrontmatterTerms]) -> Result<Self, Error> {
-        let documents: Vec<_> = each(set, document)?;
-        let words = text_index::build(&documents)?;
+        let documents: Vec<_> = set
+            .offered()
+            .iter()
+            .map(document)
+            .collect::<Result<_, _>>()?;
         let ranked = set.offered().iter().zip(terms).map(ranked);
         let ranked: Vec<_> = ranked.collect::<Result<_, _>>()?;
+        let (ranks, words) =
+            parallel::join(|| ranker::build(&ranked), || text_index::build(&documents));
         Ok(Self {
             keywords: keywords::build(&keyword_lists(set))?,
-            words,
-            ranks: ranker::build(&ranked)?,
+            words: words?,
+            ranks: ranks?,
         })
     }
 }
@@ -116,14 +121,6 @@ fn keyword_lists(set: &SkillSet) -> Vec<Vec<String>> {
         Dialect::Folder => Vec::new(),
     };
     set.offered().iter().map(declared).collect()
-}
-
-/// Applies `of` to each offered skill.
-fn each<'a, T>(
-    set: &'a SkillSet,
-    of: impl Fn(&'a SkillEntry) -> Result<T, Error>,
-) -> Result<Vec<T>, Error> {
-    set.offered().iter().map(of).collect()
 }
 
 /// The text that the search of spec 4 covers.

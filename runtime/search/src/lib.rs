@@ -13,6 +13,7 @@ mod hashing;
 pub mod parallel;
 mod suggest;
 mod table;
+mod word_map;
 
 pub mod text;
 

@@ -40,12 +40,13 @@ pub trait Source: Send + Sync + 'static {
     /// build on it.
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error>;
 
-    /// The same for a source whose files may be in the middle of a change: it asks `is_torn` when it
-    /// has read them, and returns `None`, without any other effect, if what it read does not count.
+    /// The same for a source whose files may be in the middle of a change. When it has read them, it
+    /// asks `is_torn`, which answers `None` if nothing watches them, and returns `None`, without
+    /// any other effect, if what it read does not count.
     fn load_whole(
         &self,
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> bool,
+        is_torn: &dyn Fn() -> Option<bool>,
     ) -> Result<Option<Loaded>, Error> {
         let _ = is_torn;
         self.load(previous).map(Some)
@@ -305,7 +306,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
     fn load_whole(
         &self,
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> bool,
+        is_torn: &dyn Fn() -> Option<bool>,
     ) -> Result<Option<Loaded>, Error> {
         (**self).load_whole(previous, is_torn)
     }

@@ -9,8 +9,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes that may wait. Four times what a pipe holds.
-const CAPACITY: usize = 256 * 1024;
+/// Bytes that may wait: the findings of a load of some ten thousand skills.
+const CAPACITY: usize = 4 << 20;
 
 /// Lines on their way to a writer.
 pub(super) struct Queue {
@@ -126,7 +126,7 @@ mod tests {
         static QUEUE: Queue = Queue::new();
         let writer = || Box::new(ends().1.try_clone().expect("a descriptor")) as Box<dyn Write>;
         let line = |number: usize| format!("line {number} {}\n", "x".repeat(1000));
-        for number in 0..1000 {
+        for number in 0..8000 {
             QUEUE.push(line(number).as_bytes(), writer);
         }
         let mut reader = BufReader::new(&ends().0);
@@ -143,9 +143,9 @@ mod tests {
             }
             written += 1;
         };
-        let dropped = format!("{} lines of the log were dropped", 1000 - written);
+        let dropped = format!("{} lines of the log were dropped", 8000 - written);
         assert!(report.starts_with(&dropped), "{written}: {report}");
-        assert!((250..400).contains(&written), "{written}");
+        assert!((4000..4400).contains(&written), "{written}");
         QUEUE.push(b"later\n", writer);
         assert_eq!(next(), "later\n");
     }

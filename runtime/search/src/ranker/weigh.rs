@@ -4,15 +4,14 @@
 //! and the results are rounded to integers.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::cooccurrence::{self, WordBytes};
 use super::parameters::{BODY_SHARE, FIELDS, Field, MAX_POSTINGS, SATURATION};
 use super::{hash, information};
-use crate::hashing::Hashing;
 use crate::parallel::{map, map_chunks};
 use crate::text::clauses::{clauses, is_negative, quoted};
 use crate::text::numbering::Numbering;
+use crate::word_map::WordMap;
 
 /// Fewer documents, or a hundred times as many terms, are counted faster than a thread starts.
 const LEAST: usize = 32;
@@ -254,17 +253,21 @@ impl Counted {
     fn join(chunks: Vec<Self>) -> Self {
         let mut chunks = chunks.into_iter();
         let mut joined = chunks.next().unwrap_or_default();
-        let mut numbers: HashMap<Box<str>, u32, Hashing> = HashMap::default();
+        let mut numbers = WordMap::default();
         if chunks.len() > 0 {
-            numbers.extend(joined.terms.iter().cloned().zip(0..));
+            let terms = joined.terms.iter().zip(0..);
+            terms.for_each(|(term, number)| numbers.insert(term, number));
         }
         for chunk in chunks {
             let number = |term: Box<str>| {
-                let next = u32::try_from(joined.terms.len());
-                *numbers.entry(term).or_insert_with_key(|term| {
-                    joined.terms.push(term.clone());
-                    next.expect("a bundle holds fewer than 2³² bytes of terms")
-                })
+                if let Some(number) = numbers.get(&term) {
+                    return *number;
+                }
+                let number = u32::try_from(joined.terms.len())
+                    .expect("a bundle holds fewer than 2³² bytes of terms");
+                numbers.insert(&term, number);
+                joined.terms.push(term);
+                number
             };
             let numbers: Vec<u32> = chunk.terms.into_iter().map(number).collect();
             let number = |term: u32| numbers[term as usize];

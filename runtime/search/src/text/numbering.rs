@@ -1,10 +1,8 @@
 //! Terms as numbers, for counting. Most words of a corpus repeat, so each distinct word is stemmed
 //! and looked up once; after that, one lookup turns a word into the number of its term.
 
-use std::collections::HashMap;
-
 use super::terms::{Piece, Tokenizer, split};
-use crate::hashing::Hashing;
+use crate::word_map::WordMap;
 
 /// The number of words that are remembered. Frequent words come early, so more would cost memory
 /// and save little.
@@ -14,9 +12,9 @@ const REMEMBERED: usize = 1 << 18;
 #[derive(Default)]
 pub(crate) struct Numbering {
     tokenizer: Tokenizer,
-    terms: HashMap<Box<str>, u32, Hashing>,
+    terms: WordMap<u32>,
     /// The term of each remembered word, as written; `None` if it has none.
-    words: HashMap<Box<str>, Option<u32>, Hashing>,
+    words: WordMap<Option<u32>>,
 }
 
 impl Numbering {
@@ -42,25 +40,25 @@ impl Numbering {
         let term = self.tokenizer.term(word, after);
         let term = term.map(|term| number(&mut self.terms, term));
         if is_alone && self.words.len() < REMEMBERED {
-            self.words.insert(word.into(), term);
+            self.words.insert(word, term);
         }
         term
     }
 
     /// The terms in the order of their numbers.
     pub(crate) fn into_terms(self) -> Vec<Box<str>> {
-        let mut terms: Vec<_> = self.terms.into_iter().collect();
+        let mut terms: Vec<_> = self.terms.iter().collect();
         terms.sort_unstable_by_key(|(_, number)| *number);
-        terms.into_iter().map(|(term, _)| term).collect()
+        terms.into_iter().map(|(term, _)| term.into()).collect()
     }
 }
 
-fn number(terms: &mut HashMap<Box<str>, u32, Hashing>, term: &str) -> u32 {
+fn number(terms: &mut WordMap<u32>, term: &str) -> u32 {
     if let Some(number) = terms.get(term) {
         return *number;
     }
     let number = u32::try_from(terms.len()).expect("a bundle holds fewer than 2³² bytes of terms");
-    terms.insert(term.into(), number);
+    terms.insert(term, number);
     number
 }
 

@@ -117,8 +117,8 @@ pub(super) enum Piece<'t> {
 /// Passes the pieces of `text` to `emit`, in order.
 pub(super) fn split<'t>(text: &'t str, emit: &mut impl FnMut(Piece<'t>)) {
     let mut rest = text;
-    while let Some(start) = rest.find(is_kept) {
-        if rest[..start].contains(is_break) {
+    while let Some((start, is_break)) = next_word(rest) {
+        if is_break {
             emit(Piece::Break);
         }
         rest = &rest[start..];
@@ -137,6 +137,18 @@ pub(super) fn split<'t>(text: &'t str, emit: &mut impl FnMut(Piece<'t>)) {
             split_run(part, rest, emit);
         }
     }
+}
+
+/// The start of the next word, and whether a break comes before it.
+fn next_word(text: &str) -> Option<(usize, bool)> {
+    let mut broke = false;
+    for (at, c) in text.char_indices() {
+        if is_kept(c) {
+            return Some((at, broke));
+        }
+        broke |= is_break(c);
+    }
+    None
 }
 
 /// Splits a run of letters and digits; `after` is the text that follows it.

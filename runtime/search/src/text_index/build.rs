@@ -3,7 +3,6 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use super::postings::compact;
 use super::{COLUMNS, SEPARATOR};
@@ -12,6 +11,7 @@ use crate::hashing::Hashing;
 use crate::parallel::map_chunks;
 use crate::table::{ends, fit, read_varint, write_varint};
 use crate::text::lower_into;
+use crate::word_map::WordMap;
 
 /// The searchable text of one skill. No match spans two of its parts.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ struct Occurrences {
     gaps: Vec<u8>,
 }
 
-type Dictionary = HashMap<Box<str>, Occurrences, Hashing>;
+type Dictionary = WordMap<Occurrences>;
 
 /// Fewer documents are read faster than a thread starts.
 const LEAST: usize = 32;
@@ -84,7 +84,7 @@ pub fn build(documents: &[DocText<'_>]) -> Result<[Vec<u8>; COLUMNS], Error> {
 /// The groups in descending order of document count, each with its words in byte order.
 fn grouped(dictionary: &Dictionary) -> Vec<Group<'_>> {
     let mut words: HashMap<&[u8], Group<'_>, Hashing> = HashMap::default();
-    for (word, found) in dictionary {
+    for (word, found) in dictionary.iter() {
         let empty = Group {
             count: found.count,
             gaps: &found.gaps,
@@ -105,11 +105,8 @@ fn read(documents: &[DocText<'_>]) -> Dictionary {
     let numbered: Vec<(u32, &DocText<'_>)> = (0..).zip(documents).collect();
     let mut chunks = map_chunks(&numbered, LEAST, read_chunk).into_iter();
     let mut dictionary = chunks.next().unwrap_or_default();
-    for (word, found) in chunks.flatten() {
-        match dictionary.entry(word) {
-            Entry::Vacant(place) => _ = place.insert(found),
-            Entry::Occupied(mut place) => place.get_mut().append(&found),
-        }
+    for chunk in chunks {
+        dictionary.absorb(chunk, |found, later| found.append(&later));
     }
     dictionary
 }
@@ -152,7 +149,7 @@ fn note(dictionary: &mut Dictionary, word: &str, id: u32) {
         let mut gaps = Vec::new();
         write_varint(id, &mut gaps);
         dictionary.insert(
-            word.into(),
+            word,
             Occurrences {
                 count: 1,
                 last: id,

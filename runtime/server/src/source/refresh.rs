@@ -479,13 +479,11 @@ impl Inner {
         let patience = if previous.is_some() { STALEST } else { LONGEST };
         let discarding = RefCell::new(discarding);
         let is_torn = || {
-            let Some(torn) = watch.as_ref().map(|watch| watch.torn()) else {
-                return false;
-            };
+            let torn = watch.as_ref()?.torn();
             let is_locked = previous.is_some() && self.source.is_being_changed();
             let mut discarding = discarding.borrow_mut();
             let discarding = discarding.get_or_insert_with(|| Discarding::new(&torn));
-            is_locked || !torn.is_empty() && discarding.discards(&torn, patience)
+            Some(is_locked || !torn.is_empty() && discarding.discards(&torn, patience))
         };
         let loaded = catch_unwind(AssertUnwindSafe(|| {
             self.source.load_whole(bundle, &is_torn)
