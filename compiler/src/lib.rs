@@ -162,7 +162,8 @@ pub struct WalkedPaths {
     /// Single files and directories that may appear, vanish or be replaced: the roots, the
     /// directories above them, and the targets of links.
     pub entries: Vec<PathBuf>,
-    /// The files that links lead to.
+    /// Single files elsewhere, whose contents matter too: those that links lead to, and the
+    /// `config.yaml` around a root.
     pub files: Vec<PathBuf>,
 }
 

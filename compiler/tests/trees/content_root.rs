@@ -170,7 +170,8 @@ fn its_edits_move_the_fingerprint_and_unchanged_skills_see_them() {
             set: before.set,
             states: before.states,
         };
-        let after = recompile(&roots, &Options::default(), &previous).expect("readable");
+        let after = recompile(&roots, &Options::default(), &previous, &|| None);
+        let after = after.expect("readable").expect("nothing is torn");
         assert!(after.set.settings.min_score > 0.5, "{text}");
         assert!(walked_paths(&roots).files.contains(&config));
     }
