@@ -1,10 +1,12 @@
 //! Where compiled generations are kept between runs: in the user's cache directory (XDG Base
-//! Directory Specification), or where `SKILLBUNDLE_CACHE` says.
+//! Directory Specification), or where the setting `cache.directory` says.
 
 use std::env;
 use std::path::{Component, Path, PathBuf};
 
 use skillbundle_format::Store;
+
+use crate::config;
 
 /// Names the directory of the cache; `off` turns it off.
 pub(crate) const VARIABLE: &str = "SKILLBUNDLE_CACHE";
@@ -15,9 +17,9 @@ pub(crate) fn directory() -> Option<PathBuf> {
         let path = env::var_os(name).filter(|value| !value.is_empty())?;
         Some(PathBuf::from(path)).filter(|path| path.is_absolute())
     };
-    match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-        Some(value) if value == "off" => None,
-        Some(value) => std::path::absolute(value).ok(),
+    match config::current().text("cache.directory") {
+        Some(directory) if directory == "off" => None,
+        Some(directory) => std::path::absolute(directory).ok(),
         None => {
             let base = absolute("XDG_CACHE_HOME").or_else(|| {
                 let home = env::home_dir().filter(|home| home.is_absolute())?;

@@ -33,6 +33,7 @@ use std::path::PathBuf;
 use skillbundle_format::{RootEntry, Scope, SkillSet};
 use skillbundle_search::parallel;
 
+pub use config::{ConfigValue, read_config};
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
 pub use report::{Location, Report};
@@ -186,7 +187,8 @@ pub struct WalkedPaths {
     /// Single files and directories that may appear, vanish or be replaced: the roots, the
     /// directories above them, and the targets of links.
     pub entries: Vec<PathBuf>,
-    /// The files that links lead to.
+    /// Single files elsewhere, whose contents matter too: those that links lead to, and the
+    /// `config.yaml` around a root.
     pub files: Vec<PathBuf>,
 }
 

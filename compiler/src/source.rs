@@ -2,6 +2,7 @@
 //! the files that a pass asks for. The only module that reads skill trees; it does
 //! not know what a skill is.
 
+mod content_root;
 mod ignore;
 mod links;
 mod platform;
@@ -63,7 +64,8 @@ const EXPECTED_BYTES: u64 = 4096;
 /// All roots, as they are on disk.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// One for each requested root, in that order.
+    /// One for each requested root, in that order; then the content roots around some of them, each
+    /// with at most one file.
     pub(crate) roots: Vec<TreeRoot>,
     limits: Limits,
     /// Bytes that may still be read.
@@ -79,6 +81,8 @@ pub(crate) struct TreeRoot {
     pub(crate) dir: PathBuf,
     /// Its real path, with every link resolved; `dir` if it cannot be read.
     pub(crate) real: PathBuf,
+    /// The index of the root that this one is the content root of: see `content_root`.
+    pub(crate) within: Option<usize>,
     /// Everything below it, sorted bytewise by path.
     pub(crate) entries: Vec<TreeEntry>,
     /// What could not or must not be read, sorted by path.
@@ -131,8 +135,12 @@ pub(crate) fn walk(roots: &[Root], limits: Limits) -> Tree {
         let entries = root.max_files.unwrap_or(limits.entries);
         walk_root(&root.dir, Limits { entries, ..limits })
     };
+    let mut walked: Vec<_> = roots.iter().map(tree_root).collect();
+    for (index, root) in roots.iter().enumerate() {
+        walked.extend(content_root::around(index, &root.dir));
+    }
     Tree {
-        roots: roots.iter().map(tree_root).collect(),
+        roots: walked,
         limits,
         budget: limits.total_bytes,
         reads: 0,
@@ -149,6 +157,7 @@ fn walk_root(dir: &Path, limits: Limits) -> TreeRoot {
     TreeRoot {
         dir: dir.to_owned(),
         real,
+        within: None,
         entries,
         read_errors,
     }

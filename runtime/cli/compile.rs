@@ -41,7 +41,7 @@ Exit codes: 0 no errors, 1 errors found, 2 could not run.";
 #[command(override_usage = "skillbundle compile PATH... (-o FILE | --check) [--verbose] [--json]")]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Write the bundle to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

@@ -45,7 +45,7 @@ Exit codes: 0 success, 1 a bound was missed or a request is invalid, 2 could not
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Fail if fewer than this share of the requests find their skill, 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     min_hits: Option<f64>,

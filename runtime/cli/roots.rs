@@ -27,7 +27,7 @@ and above it, up to the root of its git repository. docs/roots.md says which hos
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Print JSON
     #[arg(long)]
     json: bool,

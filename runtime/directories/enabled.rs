@@ -28,6 +28,7 @@ use super::single_files::{prefix, select};
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
+use crate::config;
 use crate::roots::{self, State};
 use crate::sources::{self, SkillRoot};
 
@@ -526,6 +527,7 @@ pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluati
     } else {
         bundle(&compiled.set)?
     };
+    let bundle = bundle.overridden(config::current().overrides());
     let _progress = Progress::start("replaying requests in", &sources::names(roots));
     Ok(skillbundle_compiler::evaluate(
         &compiler_roots(&SkillRoot::read(roots)),

@@ -146,6 +146,11 @@ fn inspect_and_verify_tell_what_a_bundle_holds() {
 }
 
 #[test]
+fn config_shows_what_applies_and_where_it_was_set() {
+    check(&office(), "config", str::to_owned);
+}
+
+#[test]
 fn inspect_tells_what_a_host_will_see() {
     check(&office(), "host", without_layout);
 }

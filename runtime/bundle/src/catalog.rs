@@ -73,8 +73,13 @@ impl<'a> Catalog<'a> {
         !self.index.files.is_empty()
     }
 
-    /// The settings that the content carries.
+    /// The settings that apply: what content says, as far as the operator allows it.
     pub fn settings(&self) -> Result<Settings, Error> {
+        Ok(self.bundle.overrides.apply(self.content_settings()?))
+    }
+
+    /// The settings that the content carries. They may ask for more than is allowed.
+    pub fn content_settings(&self) -> Result<Settings, Error> {
         let row = &self.index.settings;
         let flags = row.flags.to_native();
         Ok(Settings {

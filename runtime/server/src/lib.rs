@@ -23,6 +23,10 @@ mod stdio;
 #[cfg(unix)]
 mod testing;
 
+use std::sync::Arc;
+
+use skillbundle_format::Overrides;
+
 use mcp::Server;
 use source::Refresher;
 
@@ -52,6 +56,8 @@ pub struct Options {
     pub description_bytes: Option<usize>,
     /// Serve on over stdio after the process that started this one is gone.
     pub outlive_parent: bool,
+    /// What applies over the settings that the skills carry.
+    pub overrides: Arc<Overrides>,
     /// Methods of a test build.
     #[cfg(feature = "conformance-fixtures")]
     pub extra: Option<&'static Extra>,
@@ -72,7 +78,7 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
         .enable_all()
         .build()
         .map_err(Error::Runtime)?;
-    let skills = Refresher::new(source);
+    let skills = Refresher::new(source, &options.overrides);
     let server = Server::new(skills.clone(), options);
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;

@@ -392,7 +392,8 @@ pub(crate) fn start(source: impl Source, options: Options) -> Pipes {
             let input = Input::new(requests.into()).unwrap();
             let output = Output::new(replies.as_fd()).unwrap();
             drop(replies);
-            let server = Server::new(Refresher::new(source), options);
+            let refresher = Refresher::new(source, &options.overrides);
+            let server = Server::new(refresher, options);
             stdio::run(server, input, output).await.map(drop)
         });
         // A test that has seen enough listens no more.

@@ -19,6 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
+use skillbundle_format::{Overrides, Settings};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::{sleep, timeout};
@@ -66,6 +67,8 @@ pub(crate) struct Refresher(Arc<Inner>);
 
 struct Inner {
     source: Box<dyn Source>,
+    /// What applies over the settings that the skills carry.
+    overrides: Arc<Overrides>,
     current: Current,
     /// Reports changes; empty where nothing can be watched.
     watch: ArcSwapOption<Watch>,
@@ -97,9 +100,10 @@ pub(crate) enum Refreshed {
 pub(crate) struct NotLoaded(pub(crate) String);
 
 impl Refresher {
-    pub(crate) fn new(source: impl Source) -> Self {
+    pub(crate) fn new(source: impl Source, overrides: &Arc<Overrides>) -> Self {
         Self(Arc::new(Inner {
             source: Box::new(source),
+            overrides: Arc::clone(overrides),
             current: Current::new(),
             watch: ArcSwapOption::empty(),
             check: Arc::default(),
@@ -133,6 +137,25 @@ impl Refresher {
     /// The skills that were loaded last, without a look at the source.
     pub(crate) fn loaded(&self) -> Option<Arc<Generation>> {
         self.0.current.get()
+    }
+
+    /// How often the timer looks at a source that is not watched: `refresh.interval_minutes`, or
+    /// `usual` if nobody has set it. `None` if the skills are not to be refreshed periodically.
+    pub(super) fn interval(&self, usual: Duration) -> Option<Duration> {
+        let overrides = &self.0.overrides;
+        let settings = self
+            .loaded()
+            .and_then(|it| it.catalog().ok()?.settings().ok());
+        let settings = settings.unwrap_or_else(|| overrides.apply(Settings::default()));
+        let minutes = settings.refresh_interval_minutes;
+        let is_set = minutes != Settings::default().refresh_interval_minutes
+            || overrides.value("refresh.interval_minutes").is_some();
+        let interval = if is_set {
+            Duration::from_secs(60 * u64::from(minutes))
+        } else {
+            usual
+        };
+        settings.refresh_enabled.then_some(interval)
     }
 
     /// The watch on the source, if there is one.
@@ -305,14 +328,14 @@ impl Inner {
 
     /// Publishes what an earlier process has stored.
     fn publish_stored(&self) -> Option<Arc<Generation>> {
-        let stored = Generation::new(self.source.stored()?).ok()?;
+        let stored = Generation::new(self.source.stored()?, &self.overrides).ok()?;
         self.unverified.store(true, Ordering::Release);
         self.current.publish(stored);
         self.current.get()
     }
 
     fn publish_stand_in(&self) -> Option<Arc<Generation>> {
-        let stand_in = Generation::new(self.source.stand_in()?).ok()?;
+        let stand_in = Generation::new(self.source.stand_in()?, &self.overrides).ok()?;
         self.current.publish(stand_in);
         self.current.get()
     }
@@ -489,7 +512,10 @@ impl Inner {
             self.source.load_whole(bundle, &unsettled)
         }))
         .unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
-        .and_then(|loaded| loaded.map(Generation::new).transpose());
+        .and_then(|loaded| {
+            let generation = |loaded| Generation::new(loaded, &self.overrides);
+            loaded.map(generation).transpose()
+        });
         match loaded {
             Ok(None) => return Some(since),
             Ok(Some(generation)) => {

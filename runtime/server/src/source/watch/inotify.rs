@@ -217,7 +217,10 @@ fn note(
     };
     match watched.get(&number).map(|it| &it.interest) {
         Some(Interest::Everything) => {}
-        Some(Interest::Names(names)) if names.contains(name) => {}
+        // A new file may be one whose contents are to be watched from now on.
+        Some(Interest::Names(names)) if names.contains(name) => {
+            pending.structure |= events.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+        }
         Some(Interest::Names(_)) | None => return,
     }
     let place = (number, name.to_owned());
