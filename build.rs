@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use skillbundle_compiler::{Options, Root, Severity, compile};
+use skillbundle_compiler::{Options, Root, Severity, compile, walked_paths};
 use skillbundle_format::{Scope, write};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -23,7 +23,12 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         scope: Scope::Global,
         max_files: None,
     };
-    let compiled = compile(&[root], &Options::default())?;
+    let roots = [root];
+    // What belongs to the skills and lies elsewhere, such as the `config.yaml` beside them.
+    for file in walked_paths(&roots).files {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
+    let compiled = compile(&roots, &Options::default())?;
     if compiled.report.has_errors() {
         let errors = compiled.report.at_least(Severity::Error);
         io::stderr().write_all(errors.render_human(false).as_bytes())?;

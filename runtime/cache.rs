@@ -1,10 +1,12 @@
 //! Where compiled generations are kept between runs: in the user's cache directory (XDG Base
-//! Directory Specification), or where `SKILLBUNDLE_CACHE` says.
+//! Directory Specification), or where the setting `cache.directory` says.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use skillbundle_format::Store;
+
+use crate::config;
 
 /// Names the directory of the cache; `off` turns it off.
 pub(crate) const VARIABLE: &str = "SKILLBUNDLE_CACHE";
@@ -15,9 +17,9 @@ pub(crate) fn directory() -> Option<PathBuf> {
         let path = env::var_os(name).filter(|value| !value.is_empty())?;
         Some(PathBuf::from(path)).filter(|path| path.is_absolute())
     };
-    match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-        Some(value) if value == "off" => None,
-        Some(value) => std::path::absolute(value).ok(),
+    match config::current().text("cache.directory") {
+        Some(directory) if directory == "off" => None,
+        Some(directory) => std::path::absolute(directory).ok(),
         None => {
             let base = absolute("XDG_CACHE_HOME").or_else(|| {
                 let home = env::home_dir().filter(|home| home.is_absolute())?;
@@ -37,9 +39,7 @@ pub(crate) fn directory() -> Option<PathBuf> {
 /// A cache that cannot be used is reported once: everything works without it, but slower.
 pub(crate) fn open(roots: &[&Path]) -> Option<Store> {
     let directory = directory()?;
-    let is_inside =
-        |root: &&Path| std::path::absolute(root).is_ok_and(|it| directory.starts_with(it));
-    if roots.iter().any(is_inside) {
+    if root_around(&directory, roots).is_some() {
         return None;
     }
     match Store::open(&directory) {
@@ -53,4 +53,28 @@ pub(crate) fn open(roots: &[&Path]) -> Option<Store> {
             None
         }
     }
+}
+
+/// The root that a cache directory lies in, if any: nothing is kept there.
+pub(crate) fn root_around<'a>(directory: &Path, roots: &[&'a Path]) -> Option<&'a Path> {
+    let directory = without_parents(directory);
+    let is_inside = |root: &&&Path| {
+        let root = std::path::absolute(root);
+        root.is_ok_and(|root| directory.starts_with(without_parents(&root)))
+    };
+    roots.iter().find(is_inside).copied()
+}
+
+/// An absolute path with each `..` resolved, as far as that is possible without looking at links.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                resolved.pop();
+            }
+            part => resolved.push(part),
+        }
+    }
+    resolved
 }

@@ -8,7 +8,7 @@ pub(crate) mod json;
 pub(crate) mod output;
 pub(crate) mod progress;
 mod table;
-mod tool_args;
+pub(crate) mod tool_args;
 
 // The commands, in the order of `--help`.
 pub(crate) mod serve;
@@ -17,6 +17,7 @@ pub(crate) mod compile;
 pub(crate) mod eval;
 pub(crate) mod verify;
 
+pub(crate) mod config;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod roots;
@@ -25,4 +26,5 @@ pub(crate) mod search;
 pub(crate) mod show;
 
 pub(crate) mod cache;
+pub(crate) mod doctor;
 pub(crate) mod man;

@@ -4,23 +4,28 @@
 
 mod cache;
 mod cli;
+mod config;
 mod directories;
 mod roots;
 mod sources;
 
-use std::env;
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
+use std::{env, iter};
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use cli::json::{Envelope, Failed};
 use cli::output::{self, Output};
+use cli::tool_args::ToolArgs;
 use cli::{
-    clap_errors, compile, eval, inspect, json, list, man, route, search, serve, show, verify,
+    clap_errors, compile, doctor, eval, inspect, json, list, man, route, search, serve, show,
+    verify,
 };
+use config::{Assignment, ConfigArgs};
+use sources::Sources;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,10 +77,14 @@ enum Command {
     Route(route::Args),
     /// Show what a bundle or a skill consists of, or what a host sees of it
     Inspect(inspect::Args),
+    /// Show the settings that apply and where each was set, or their JSON Schema
+    Config(cli::config::Args),
     /// Verify every byte of a bundle
     Verify(verify::Args),
     /// Show or clean what is kept between runs
     Cache(cli::cache::Args),
+    /// Check everything that decides which skills a host sees
+    Doctor(doctor::Args),
     /// Print completions for a shell
     Completions(man::CompletionsArgs),
     /// Print the manual page, or write all of them
@@ -121,6 +130,15 @@ fn survive_file_size_limit() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
+/// Parses the arguments of a `serve` that a host's configuration has.
+fn serve_args(words: &[String]) -> Result<serve::Args, clap::Error> {
+    let program = iter::once("skillbundle");
+    match Cli::try_parse_from(program.chain(words.iter().map(String::as_str)))?.command {
+        Command::Serve(args) => Ok(args),
+        _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
+    }
+}
+
 /// Parses the command line.
 fn command() -> Result<Command, clap::Error> {
     match serve::Args::quick(env::args_os().skip(1)) {
@@ -129,7 +147,39 @@ fn command() -> Result<Command, clap::Error> {
     }
 }
 
+/// The arguments about settings, and what the others set.
+fn with_tools<'a>(sources: &'a Sources, tools: &ToolArgs) -> (&'a ConfigArgs, Vec<Assignment>) {
+    let set = [sources.assignments(), tools.assignments()];
+    (&sources.config, set.concat())
+}
+
+impl Command {
+    /// The arguments about settings, and what the other ones set. None for `serve`, which loads the
+    /// settings itself because its log depends on them, and for commands that obey none.
+    fn settings(&self) -> Option<(&ConfigArgs, Vec<Assignment>)> {
+        let sources = match self {
+            Self::Compile(args) => &args.sources,
+            Self::Eval(args) => &args.sources,
+            Self::List(args) => &args.sources,
+            Self::Roots(args) => &args.sources,
+            Self::Show(args) => &args.sources,
+            Self::Search(args) => &args.sources,
+            Self::Route(args) => &args.sources,
+            Self::Inspect(args) => return Some(with_tools(&args.sources, &args.tool_options)),
+            Self::Config(args) => return Some(with_tools(&args.sources, &args.tool_options)),
+            Self::Verify(args) => &args.sources,
+            Self::Doctor(args) => &args.sources,
+            Self::Cache(args) => return Some((&args.config, Vec::new())),
+            Self::Serve(_) | Self::Completions(_) | Self::Man(_) => return None,
+        };
+        Some((&sources.config, sources.assignments()))
+    }
+}
+
 fn run(command: &Command) -> Result<Exit> {
+    if let Some((args, assignments)) = command.settings() {
+        config::load(args, assignments)?;
+    }
     match command {
         Command::Serve(args) => serve::run(args),
         Command::Compile(args) => compile::run(args),
@@ -140,8 +190,10 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Search(args) => search::run(args),
         Command::Route(args) => route::run(args),
         Command::Inspect(args) => inspect::run(args),
+        Command::Config(args) => cli::config::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Cache(args) => cli::cache::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => man::completions(args, &mut Cli::command()),
         Command::Man(args) => man::manual(args, Cli::command()),
     }

@@ -102,7 +102,7 @@ fn below(here: &Path, home: Option<&Path>, with_project: bool) -> Vec<SkillRoot>
 
 /// The working directory and those above it up to the root of its git repository, nearest first.
 /// Outside of a repository only the working directory belongs to the project.
-fn project_directories<'a>(here: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
+pub(crate) fn project_directories<'a>(here: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
     let mut directories = Vec::new();
     for directory in here.ancestors() {
         // The roots in the home directory are the user's own, even if dotfiles are kept in git.

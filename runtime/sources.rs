@@ -2,11 +2,13 @@
 //! baked into this binary. It recognises what a path is and opens it; how
 //! directories become a bundle is in `directories.rs`.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill, include_bundle};
 use skillbundle_search::text::fold;
 use skillbundle_search::typos;
@@ -14,16 +16,12 @@ use skillbundle_server::{Archive, Source};
 
 use crate::cache;
 use crate::cli::output::with_help;
+use crate::config::{self, Assignment, ConfigArgs};
 use crate::directories::{self, Directories};
 use crate::roots::{self, State};
 
 /// The skills that `build.rs` compiled.
 pub(crate) static EMBEDDED: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/skills.skb"));
-
-/// The most files and directories below a directory that was named: room for some hundred thousand
-/// skills. `--max-files` changes it. Standard roots keep the compiler's lower limit, because nobody
-/// chose them.
-const MAX_FILES: usize = 1_000_000;
 
 /// Bytes of an unknown file that an error message quotes.
 const QUOTED_BYTES: usize = 8;
@@ -51,6 +49,8 @@ pub(crate) struct Sources {
     /// Leave out the standard roots of the project: only your own and this program's skills
     #[arg(long)]
     pub(crate) no_project_roots: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
 }
 
 /// A directory to read skills from.
@@ -65,6 +65,10 @@ pub(crate) struct SkillRoot {
     /// The only skill file to take from it, relative to `dir`; `None` takes all.
     pub(crate) only: Option<String>,
     /// The most files and directories below it; `None` is the compiler's own limit.
+    #[cfg_attr(
+        not(feature = "compile"),
+        expect(dead_code, reason = "only the compiler reads directories")
+    )]
     pub(crate) max_files: Option<usize>,
     /// The hosts that read it too; empty for a directory that was named.
     pub(crate) readers: &'static str,
@@ -110,6 +114,13 @@ impl SkillRoot {
         roots::states(places)
     }
 
+    /// The file of a skill on disk, if it was read from one of these roots.
+    pub(crate) fn location(roots: &[Self], skill: &Skill<'_>) -> Option<PathBuf> {
+        let dir = &roots.get(skill.root as usize)?.dir;
+        // Drops the `.` of `./.agent/skills`.
+        Some(dir.join(skill.file_path).components().collect())
+    }
+
     /// Those that are read.
     pub(crate) fn read(roots: &[Self]) -> Vec<Self> {
         let states = Self::states(roots);
@@ -142,22 +153,70 @@ impl Sources {
             .no_project_roots
             .then(|| " --no-project-roots".to_owned());
         let typed = no_project.into_iter().chain(bundle).chain(dirs);
-        typed.chain(paths).chain(limit).collect()
+        let typed = typed.chain(paths).chain(limit);
+        typed.chain([self.config.arguments()]).collect()
     }
 
-    /// Recognises every path. Fails if one is missing or of no use, and if
-    /// things are combined that cannot be.
+    /// What these arguments set.
+    pub(crate) fn assignments(&self) -> Vec<Assignment> {
+        let list = |paths: &[PathBuf]| -> Value {
+            let paths = paths.iter().map(|path| path.to_string_lossy());
+            paths.map(Cow::into_owned).collect()
+        };
+        let places = [
+            (list(&self.paths), "PATH"),
+            (list(self.bundle.as_slice()), "--bundle"),
+            (list(&self.dir), "--dir"),
+        ];
+        let is_typed = |place: &(Value, _)| place.0 != Value::Array(Vec::new());
+        let places = places.into_iter().filter(is_typed);
+        let places = places.map(|(paths, by)| Assignment::by_option("skills.paths", paths, by));
+        let max_files = self
+            .max_files
+            .map(|files| Assignment::by_option("skills.max_files", files, "--max-files"));
+        let no_project = self
+            .no_project_roots
+            .then(|| Assignment::by_option("skills.project_roots", false, "--no-project-roots"));
+        places.chain(max_files).chain(no_project).collect()
+    }
+
+    /// The skills that were named, or else those that the operator's settings name, or else those
+    /// of the standard roots. Fails if a path is missing or of no use, and if things are combined
+    /// that cannot be.
     pub(crate) fn select(&self) -> Result<Selection> {
-        let mut selection = self.recognize()?;
-        if let (Selection::Roots(roots), Some(max_files)) = (&mut selection, self.max_files) {
-            for root in roots {
-                root.max_files = Some(max_files);
-            }
+        let config = config::current();
+        match self.select_named()? {
+            Selection::Default(_) => {}
+            named => return Ok(named),
         }
-        Ok(selection)
+        let paths = config.value("skills.paths");
+        let paths: Vec<PathBuf> = texts(&paths).map(PathBuf::from).collect();
+        if let Some(origin) = config.origin("skills.paths").filter(|_| !paths.is_empty()) {
+            let configured = Self {
+                paths,
+                ..Self::default()
+            };
+            return configured
+                .select_named()
+                .with_context(|| origin.to_string());
+        }
+        let repository = config.text("git.repository");
+        if repository.is_some_and(|it| !it.is_empty()) {
+            let origin = config.origin("git.repository").map(ToString::to_string);
+            return Err(with_help(
+                &format!(
+                    "{} is set, but this build has no git sources",
+                    origin.unwrap_or_default()
+                ),
+                "check the repository out, and name its directory as PATH or in SKILLS_DIR",
+            ));
+        }
+        let with_project = config.is_on("skills.project_roots");
+        Ok(Selection::Default(roots::standard(with_project)))
     }
 
-    fn recognize(&self) -> Result<Selection> {
+    /// The same without the operator's settings.
+    pub(crate) fn select_named(&self) -> Result<Selection> {
         let spellings = [
             !self.paths.is_empty(),
             self.bundle.is_some(),
@@ -243,7 +302,7 @@ impl Sources {
             }
         };
         Ok(Opened {
-            bundle,
+            bundle: bundle.overridden(config::current().overrides()),
             origin,
             roots,
             arguments: self.arguments(),
@@ -284,9 +343,7 @@ impl Sources {
 impl Opened {
     /// The file of a skill on disk, if it was read from a directory.
     pub(crate) fn location(&self, skill: &Skill<'_>) -> Option<PathBuf> {
-        let dir = &self.roots.get(skill.root as usize)?.dir;
-        // Drops the `.` of `./.agent/skills`.
-        Some(dir.join(skill.file_path).components().collect())
+        SkillRoot::location(&self.roots, skill)
     }
 
     /// The skill with this path, or else with this name.
@@ -389,7 +446,7 @@ fn roots_of(paths: &[PathBuf], kinds: &[PathKind]) -> Vec<SkillRoot> {
             label: label(path),
             scope: Scope::Project,
             only,
-            max_files: Some(MAX_FILES),
+            max_files: config::current().number("skills.max_files"),
             readers: "",
         }
     };
@@ -508,6 +565,14 @@ pub(crate) fn embedded_unchecked() -> Result<Bundle, Error> {
 /// The skills baked into this binary.
 pub(crate) fn embedded() -> Result<Bundle> {
     embedded_unchecked().context("the skills baked into this binary")
+}
+
+/// The texts in a list.
+fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 /// The directories or files in one line: `skills, vendor/skills`.

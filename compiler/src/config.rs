@@ -1,34 +1,49 @@
-//! Reads a content root's `config.yaml` (spec 3 §11) into the settings of
-//! [`SETTINGS`]. Content may tune how skills are matched and may narrow what is
-//! allowed; anything that would widen it has no effect and is up to the operator. If
-//! a narrowing setting cannot be read, the narrower value counts.
+//! Reads `config.yaml` (spec 3 §11) into the settings of [`SETTINGS`]: that of a content root, and
+//! that of the operator, which is in [`read_config`]. Content may tune how skills are matched and
+//! may narrow what is allowed; a limit that it raises is carried along, reported, and applies only
+//! if the operator trusts content. If a narrowing setting cannot be read, the narrower value counts.
 
-use skillbundle_format::{SETTINGS, Setting, SettingKind, Settings};
+use std::sync::Arc;
+
+use serde_json::Value;
+use skillbundle_format::{SETTINGS, Setting, SettingKind, Settings, ValueType};
 use skillbundle_search::suggest;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
-use crate::frontmatter::{self, Document, Fields, to_json};
+use crate::frontmatter::{self, Document, Fields, Node, to_json};
+use crate::report::{Location, Report};
 use crate::source::{FileId, Tree};
 
 /// Its path in a root.
 pub(crate) const CONFIG: &str = "config.yaml";
 
-/// The sections of the table, in order.
-fn sections() -> Vec<&'static str> {
-    let mut sections: Vec<_> = SETTINGS.iter().map(|it| it.section).collect();
+/// The sections of some settings, in order.
+fn sections(is_wanted: impl Fn(&Setting) -> bool) -> Vec<&'static str> {
+    let settings = SETTINGS.iter().filter(|it| is_wanted(it));
+    let mut sections: Vec<_> = settings.map(|it| it.section).collect();
     sections.dedup();
     sections
 }
 
-/// The configuration files of all roots, to be read.
+/// The configuration files of all roots, to be read: for each root its own, then that of the
+/// content root around it.
 pub(crate) fn files(tree: &Tree) -> Vec<FileId> {
     let roots = tree.roots.iter().enumerate();
-    roots
+    let mut files: Vec<_> = roots
         .filter_map(|(root, it)| {
             let entry = it.find(CONFIG)?;
             Some(FileId { root, entry })
         })
-        .collect()
+        .collect();
+    files.sort_by_key(|id| (tree.roots[id.root].within.unwrap_or(id.root), id.root));
+    let mut seen = Vec::new();
+    files.retain(|id| {
+        let real = &tree.entry(*id).real;
+        let is_new = !seen.contains(real);
+        seen.push(real.clone());
+        is_new
+    });
+    files
 }
 
 /// The settings of the first configuration, or the defaults.
@@ -69,7 +84,7 @@ fn settings_of(shown: &str, bytes: Option<&[u8]>, out: &mut Vec<Diagnostic>) -> 
 /// Whether a line begins with a section, even if the file is not valid YAML. A file
 /// without any belongs to another program, which is common if a project is a root.
 fn is_ours(bytes: &[u8]) -> bool {
-    let sections = sections();
+    let sections = sections(Setting::is_of_content);
     let text = String::from_utf8_lossy(bytes);
     text.trim_start_matches('\u{feff}').lines().any(|line| {
         let key = line.trim_start_matches(['{', '"', '\'']);
@@ -89,7 +104,7 @@ fn parse(file: &str, source: &[u8]) -> (Settings, Vec<Diagnostic>) {
     let mut settings = Settings::default();
     let (document, mut out) = frontmatter::parse_yaml(file, source);
     if let Some(document) = &document {
-        let sections = sections();
+        let sections = sections(Setting::is_of_content);
         unknown(document, document.fields(), &sections, "", &mut out);
         for section in sections {
             read_section(document, section, &mut settings, &mut out);
@@ -113,24 +128,10 @@ fn read_section(
     settings: &mut Settings,
     out: &mut Vec<Diagnostic>,
 ) {
-    let fields = document.fields();
-    let Some(node) = fields.get(section).filter(|node| !node.is_null()) else {
+    let Some(fields) = section_fields(document, section, out) else {
         return;
     };
-    let Some(fields) = document.fields_of(node) else {
-        let found = node.describe();
-        let message = format!("`{section}` should be a set of keys, but is {found}");
-        let severity = match section {
-            "scripts" => Severity::Error,
-            _ => Severity::Warning,
-        };
-        let diagnostic = document.diagnostic(Code::ConfigInvalidValue, message);
-        out.push(diagnostic.severity(severity).at(Span::from(&node.range)));
-        return;
-    };
-    let of_section: Vec<_> = SETTINGS.iter().filter(|it| it.section == section).collect();
-    let known: Vec<_> = of_section.iter().map(|it| it.key).collect();
-    unknown(document, fields, &known, section, out);
+    let of_section = SETTINGS.iter().filter(|it| it.section == section);
     for setting in of_section {
         if fields.get(setting.key).is_some_and(|node| !node.is_null()) {
             let value = SettingValue {
@@ -141,6 +142,31 @@ fn read_section(
             value.apply(settings, out);
         }
     }
+}
+
+/// The fields of a section, if it has any. Reports unknown keys.
+fn section_fields<'a>(
+    document: &'a Document,
+    section: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Option<Fields<'a>> {
+    let node = document.fields().get(section);
+    let node = node.filter(|node| !node.is_null())?;
+    let Some(fields) = document.fields_of(node) else {
+        let found = node.describe();
+        let message = format!("`{section}` should be a set of keys, but is {found}");
+        let severity = match section {
+            "scripts" => Severity::Error,
+            _ => Severity::Warning,
+        };
+        let diagnostic = document.diagnostic(Code::ConfigInvalidValue, message);
+        out.push(diagnostic.severity(severity).at(Span::from(&node.range)));
+        return None;
+    };
+    let of_section = SETTINGS.iter().filter(|it| it.section == section);
+    let known: Vec<_> = of_section.map(|it| it.key).collect();
+    unknown(document, fields, &known, section, out);
+    Some(fields)
 }
 
 /// Reports unknown keys, with the key that was probably meant.
@@ -205,7 +231,7 @@ impl SettingValue<'_> {
             }
             SettingKind::Lower(slot) => {
                 if let Some(value) = self.lowered(1, u64::from(*slot(settings)), out) {
-                    *slot(settings) = u32::try_from(value).unwrap_or(*slot(settings));
+                    *slot(settings) = u32::try_from(value).unwrap_or(u32::MAX);
                 }
             }
             SettingKind::LowerBytes(slot) => {
@@ -217,7 +243,7 @@ impl SettingValue<'_> {
                 *slot(settings) = self.fields.bool(key, out).unwrap_or(false);
             }
             SettingKind::Subset(slot) => self.subset(slot(settings), out),
-            SettingKind::Operator(default) => self.operator(default, out),
+            SettingKind::Operator(..) | SettingKind::Program(..) => self.operator(out),
         }
     }
 
@@ -263,7 +289,6 @@ impl SettingValue<'_> {
             out.push(
                 self.needs_operator(&format!("raise `{}` above {limit}", self.setting.name())),
             );
-            return None;
         }
         Some(value)
     }
@@ -276,13 +301,12 @@ impl SettingValue<'_> {
         for extra in wanted.iter().filter(|it| !allowed.contains(it)) {
             out.push(self.needs_operator(&format!("allow scripts ending in `{extra}`")));
         }
-        allowed.retain(|it| wanted.contains(it));
+        *allowed = wanted;
     }
 
-    fn operator(&self, default: &str, out: &mut Vec<Diagnostic>) {
-        let parse = |json: &str| serde_json::from_str::<serde_json::Value>(json).ok();
-        let written = self.fields.get(self.setting.key).map(to_json);
-        if written.and_then(|json| parse(&json)) != parse(default) {
+    fn operator(&self, out: &mut Vec<Diagnostic>) {
+        let written = self.fields.get(self.setting.key).map(json_of);
+        if written != Some(self.setting.default_value()) {
             out.push(self.needs_operator(&format!("set `{}`", self.setting.name())));
         }
     }
@@ -292,7 +316,7 @@ impl SettingValue<'_> {
         self.document
             .diagnostic(Code::ConfigNeedsOperator, message)
             .at(self.fields.key_span(self.setting.key))
-            .help("remove it; the operator can set it with an option or the environment")
+            .help("remove it; the operator can set it (`skillbundle config show`)")
     }
 
     fn invalid(&self, wanted: &str) -> Diagnostic {
@@ -302,6 +326,90 @@ impl SettingValue<'_> {
             .at(self.fields.value_span(self.setting.key))
             .help("fix the value; until then, the default is used")
     }
+}
+
+/// A value that the operator's configuration file sets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigValue {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// Its value, of the type that the table gives it.
+    pub value: Value,
+    /// The line that sets it, from 1.
+    pub line: usize,
+}
+
+/// Reads the operator's configuration file, in which every setting of [`SETTINGS`] may occur. An
+/// unknown key, a wrong type and everything else that is reported is an error. `file` is its name
+/// in the report.
+pub fn read_config(file: &str, source: &[u8]) -> (Vec<ConfigValue>, Report) {
+    let mut values = Vec::new();
+    let (document, mut out) = frontmatter::parse_yaml(file, source);
+    if let Some(document) = &document {
+        let sections = sections(|_| true);
+        unknown(document, document.fields(), &sections, "", &mut out);
+        for section in sections {
+            values.extend(operator_section(document, section, source, &mut out));
+        }
+    }
+    for diagnostic in &mut out {
+        if diagnostic.severity != Severity::Info {
+            diagnostic.severity = Severity::Error;
+        }
+    }
+    let report = Report::new(out, |_| Some(Arc::from(source)));
+    (values, report)
+}
+
+fn operator_section(
+    document: &Document,
+    section: &str,
+    source: &[u8],
+    out: &mut Vec<Diagnostic>,
+) -> Vec<ConfigValue> {
+    let mut values = Vec::new();
+    let Some(fields) = section_fields(document, section, out) else {
+        return values;
+    };
+    for setting in SETTINGS.iter().filter(|it| it.section == section) {
+        let Some(node) = fields.get(setting.key).filter(|node| !node.is_null()) else {
+            continue;
+        };
+        let value = json_of(node);
+        let (name, value_type) = (setting.name(), setting.value_type());
+        let invalid = |message: String| {
+            let span = Span::from(&node.range);
+            document
+                .diagnostic(Code::ConfigInvalidValue, message)
+                .at(span)
+        };
+        if value_type == ValueType::Secret {
+            let message = format!("`{name}` is a secret, which a file must not hold");
+            out.push(invalid(message).help(format!("set the variable {}", setting.variable)));
+        } else if value_type.accepts(&value) {
+            let line = Location::of(source, Span::from(&node.range)).line;
+            values.push(ConfigValue {
+                setting,
+                value,
+                line,
+            });
+        } else {
+            let wanted = value_type.describe();
+            let found = match &value {
+                Value::Array(_) | Value::Object(_) => node.describe().to_owned(),
+                value => format!("`{value}`"),
+            };
+            out.push(invalid(format!(
+                "`{name}` should be {wanted}, but is {found}"
+            )));
+        }
+    }
+    values
+}
+
+/// A value as JSON.
+fn json_of(node: &Node) -> Value {
+    serde_json::from_str(&to_json(node)).unwrap_or_default()
 }
 
 #[cfg(test)]

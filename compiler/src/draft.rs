@@ -147,7 +147,8 @@ fn empty_roots<'a>(
         let claims = &discovery.claims;
         // An unreadable `SKILL.md` was meant as a skill.
         let unread = |it: &ReadError| classify(&it.path, false, claims) == FileKind::SkillFile;
-        !meant.contains(index)
+        root.within.is_none()
+            && !meant.contains(index)
             && claims.skills.is_empty()
             && root.cause().is_none()
             && !root.read_errors.iter().any(unread)

@@ -14,7 +14,7 @@ mod yaml;
 
 use std::ops::Range;
 
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 
 pub(crate) use fields::Fields;
 pub(crate) use node::{Node, NodeKind, Style, to_json};
@@ -92,6 +92,16 @@ pub(crate) fn parse_yaml(file: &str, source: &[u8]) -> (Option<Document>, Vec<Di
         })
     });
     (document, out)
+}
+
+/// A YAML file of another program as JSON; `None` if it has an error.
+pub(crate) fn yaml_to_json(source: &[u8]) -> Option<String> {
+    let (document, out) = parse_yaml("", source);
+    let has_error = out.iter().any(|it| it.severity == Severity::Error);
+    document?
+        .root
+        .filter(|_| !has_error)
+        .map(|root| to_json(&root))
 }
 
 /// Whether a diagnostic means that the frontmatter, which ends at `body`, was

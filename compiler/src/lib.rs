@@ -14,6 +14,7 @@ mod last_good;
 mod resolve;
 mod reuse;
 mod source;
+mod unsettled;
 
 mod diagnostic;
 mod report;
@@ -32,6 +33,7 @@ use std::path::PathBuf;
 use skillbundle_format::{RootEntry, Scope, SkillSet};
 use skillbundle_search::parallel;
 
+pub use config::{ConfigValue, read_config};
 pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
 pub use report::{Location, Report};
@@ -40,6 +42,7 @@ pub use reuse::{FileStates, Previous};
 use discover::{Claims, Discovery, FileKind};
 use reuse::Reuse;
 use source::{Cause, Limits, Relevance, Tree};
+use unsettled::Unsettled;
 
 /// A directory that skills are read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +92,9 @@ pub struct Compiled {
     pub fingerprints: Vec<u64>,
     /// What the next compilation of the same roots can use.
     pub states: FileStates,
+    /// Whether skills were left as they were, since their files were in the middle of a change.
+    /// The fingerprints and the report are not those of the whole then.
+    pub is_partial: bool,
 }
 
 /// A file that was meant as a skill and did not load.
@@ -114,7 +120,7 @@ const ATTEMPTS: usize = 3;
 /// every problem below it is a diagnostic.
 pub fn compile(roots: &[Root], options: &Options) -> io::Result<Compiled> {
     let compiled = recompile(roots, options, &Previous::default(), &|| None)?;
-    Ok(compiled.expect("nothing is torn"))
+    Ok(compiled.expect("nothing is in the middle of a change"))
 }
 
 /// Compiles roots again. Only files that have changed are read; see [`Previous`]. If the
@@ -122,28 +128,48 @@ pub fn compile(roots: &[Root], options: &Options) -> io::Result<Compiled> {
 /// kept and reported: editors save half-written files, and the skill must not vanish
 /// meanwhile. [`Compiled::failed`] lists it too.
 ///
-/// `is_torn` is asked once all files are read: whether any of them was in the middle of a
-/// change meanwhile. The result is `None` if so. If it does not know, the names, sizes and
-/// times are compared with those from before, and everything is read again if they differ.
+/// `unsettled` is asked once all files are read: which files and directories were in the
+/// middle of a change meanwhile. The skills that they belong to are left as they were, and
+/// so is everything below a directory; if a whole root or the settings depend on them, or
+/// new ones keep coming, the result is `None`. If the answer is `None`, nobody knows; then
+/// names, sizes and times are compared with those from before, and everything is read again
+/// if they differ.
 pub fn recompile(
     roots: &[Root],
     options: &Options,
     previous: &Previous,
-    is_torn: &dyn Fn() -> Option<bool>,
+    unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
 ) -> io::Result<Option<Compiled>> {
+    let mut tree = source::walk(roots, Limits::default());
+    let mut held = Unsettled::default();
     let mut attempt = 1;
     loop {
-        let sources = Sources::read(roots, options, previous)?;
-        match is_torn() {
-            Some(true) => return Ok(None),
-            Some(false) => return Ok(Some(sources.check(options))),
-            None => {}
+        let reads = tree.reads;
+        let sources = Sources::read(tree, roots, options, previous, &held)?;
+        if !held.is_empty() && sources.tree.reads == reads {
+            return Ok(Some(sources.check(options)));
         }
-        let (now, compiled) = parallel::join(|| fingerprints(roots), || sources.check(options));
-        if attempt == ATTEMPTS || now? == compiled.fingerprints {
-            return Ok(Some(compiled));
-        }
+        let is_last = attempt == ATTEMPTS;
         attempt += 1;
+        if let Some(paths) = unsettled() {
+            let Some(now) = Unsettled::new(&paths, &sources.tree, roots, &previous.set) else {
+                return Ok(None);
+            };
+            if held.includes(&now) {
+                return Ok(Some(sources.check(options)));
+            }
+            if is_last {
+                return Ok(None);
+            }
+            held.extend(now);
+            tree = sources.tree;
+        } else {
+            let (now, compiled) = parallel::join(|| fingerprints(roots), || sources.check(options));
+            if is_last || now? == compiled.fingerprints {
+                return Ok(Some(compiled));
+            }
+            tree = source::walk(roots, Limits::default());
+        }
     }
 }
 
@@ -161,13 +187,20 @@ pub struct WalkedPaths {
     /// Single files and directories that may appear, vanish or be replaced: the roots, the
     /// directories above them, and the targets of links.
     pub entries: Vec<PathBuf>,
-    /// The files that links lead to.
+    /// Single files elsewhere, whose contents matter too: those that links lead to, and the
+    /// `config.yaml` around a root.
     pub files: Vec<PathBuf>,
 }
 
 /// The places to watch for changes of these roots, as they are now. Opens no file.
 pub fn walked_paths(roots: &[Root]) -> WalkedPaths {
     source::walked_paths(&source::walk(roots, Limits::default()))
+}
+
+/// A YAML file of another program, such as the configuration of an agent host, as JSON. `None` if
+/// it has an error by the rules of frontmatter.
+pub fn yaml_to_json(source: &[u8]) -> Option<String> {
+    frontmatter::yaml_to_json(source)
 }
 
 /// Everything that was read, and the drafts of skills that were made from it.
@@ -179,15 +212,21 @@ struct Sources {
     failed: Vec<Failed>,
     /// The Markdown files that were looked at.
     files: Vec<(source::FileId, reuse::Traits)>,
+    is_partial: bool,
     out: Vec<Diagnostic>,
 }
 
 impl Sources {
-    /// Runs the passes that read files.
-    fn read(roots: &[Root], options: &Options, previous: &Previous) -> io::Result<Self> {
+    /// Runs the passes that read files, except those that are held.
+    fn read(
+        mut tree: Tree,
+        roots: &[Root],
+        options: &Options,
+        previous: &Previous,
+        held: &Unsettled,
+    ) -> io::Result<Self> {
         let mut out = Vec::new();
-
-        let mut tree = source::walk(roots, Limits::default());
+        held.prune(&mut tree);
         refuse_locked_roots(&tree, options)?;
         let mut discovered = discover::discover(&tree, &mut out);
         let reuse = Reuse::new(&tree, roots, &discovered, previous);
@@ -205,6 +244,7 @@ impl Sources {
             &previous.set,
             &mut out,
         );
+        drafts.skills.extend(held.kept(&tree, roots, &previous.set));
         for id in drafts.unneeded(&discovered, &tree, &out) {
             tree.forget(id);
         }
@@ -227,6 +267,7 @@ impl Sources {
             drafts,
             failed,
             files,
+            is_partial: !held.is_empty(),
             out,
         })
     }
@@ -254,6 +295,7 @@ impl Sources {
             failed: self.failed,
             fingerprints: tree.fingerprints(),
             states,
+            is_partial: self.is_partial,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! the files that a pass asks for. The only module that reads skill trees; it does
 //! not know what a skill is.
 
+mod content_root;
 mod ignore;
 mod links;
 mod platform;
@@ -63,11 +64,14 @@ const EXPECTED_BYTES: u64 = 4096;
 /// All roots, as they are on disk.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// One for each requested root, in that order.
+    /// One for each requested root, in that order; then the content roots around some of them, each
+    /// with at most one file.
     pub(crate) roots: Vec<TreeRoot>,
     limits: Limits,
     /// Bytes that may still be read.
     budget: u64,
+    /// How many files have been read.
+    pub(crate) reads: usize,
 }
 
 /// One root.
@@ -75,6 +79,10 @@ pub(crate) struct Tree {
 pub(crate) struct TreeRoot {
     /// As the user wrote it.
     pub(crate) dir: PathBuf,
+    /// Its real path, with every link resolved; `dir` if it cannot be read.
+    pub(crate) real: PathBuf,
+    /// The index of the root that this one is the content root of: see `content_root`.
+    pub(crate) within: Option<usize>,
     /// Everything below it, sorted bytewise by path.
     pub(crate) entries: Vec<TreeEntry>,
     /// What could not or must not be read, sorted by path.
@@ -127,22 +135,29 @@ pub(crate) fn walk(roots: &[Root], limits: Limits) -> Tree {
         let entries = root.max_files.unwrap_or(limits.entries);
         walk_root(&root.dir, Limits { entries, ..limits })
     };
+    let mut walked: Vec<_> = roots.iter().map(tree_root).collect();
+    for (index, root) in roots.iter().enumerate() {
+        walked.extend(content_root::around(index, &root.dir));
+    }
     Tree {
-        roots: roots.iter().map(tree_root).collect(),
+        roots: walked,
         limits,
         budget: limits.total_bytes,
+        reads: 0,
     }
 }
 
 fn walk_root(dir: &Path, limits: Limits) -> TreeRoot {
-    let (mut entries, mut read_errors) = match resolve_root(dir) {
-        Ok(real) => walk::root(&real, limits),
-        Err(error) => (Vec::new(), vec![ReadError::root(&error)]),
+    let (real, (mut entries, mut read_errors)) = match resolve_root(dir) {
+        Ok(real) => (real.clone(), walk::root(&real, limits)),
+        Err(error) => (dir.to_owned(), (Vec::new(), vec![ReadError::root(&error)])),
     };
     entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     read_errors.sort();
     TreeRoot {
         dir: dir.to_owned(),
+        real,
+        within: None,
         entries,
         read_errors,
     }
@@ -179,6 +194,7 @@ impl Tree {
             }
         }
         jobs.dedup_by_key(|(id, _)| *id);
+        self.reads += jobs.len();
         let results = parallel::map(&jobs, LEAST_FILES, |(id, budget)| {
             read::file(self.entry(*id), limits, *budget)
         });

@@ -10,6 +10,7 @@ use super::display::counted;
 use super::json::{self, Envelope};
 use super::output::{Output, info, with_help};
 use super::table::Table;
+use crate::config::ConfigArgs;
 use crate::{Exit, cache};
 
 const EXAMPLES: &str = "\
@@ -32,6 +33,8 @@ pub(crate) struct Args {
     /// With `clean`: remove everything
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,

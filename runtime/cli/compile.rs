@@ -34,11 +34,14 @@ Exit codes: 0 no errors, 1 errors found, 2 could not run.";
 // Arguments of `compile`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+// A bundle is compiled already; naming one gets an error that says so.
+#[command(mut_arg("bundle", |it| it.hide(true)))]
+#[command(mut_arg("paths", |it| it.help("Directories of skills (the first wins), or single skill files")))]
 #[command(group(ArgGroup::new("outcome").required(true).args(["output", "check"])))]
 #[command(override_usage = "skillbundle compile PATH... (-o FILE | --check) [--verbose] [--json]")]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Write the bundle to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

@@ -37,12 +37,15 @@ Exit codes: 0 success, 1 a bound was missed or a request is invalid, 2 could not
 // Arguments of `eval`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+// A bundle is compiled already; naming one gets an error that says so.
+#[command(mut_arg("bundle", |it| it.hide(true)))]
+#[command(mut_arg("paths", |it| it.help("Directories of skills (the first wins)")))]
 #[command(
     override_usage = "skillbundle eval PATH... [--min-hits SHARE] [--max-false SHARE] [--verbose] [--json]"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Fail if fewer than this share of the requests find their skill, 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = share)]
     min_hits: Option<f64>,

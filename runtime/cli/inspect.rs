@@ -33,7 +33,7 @@ With --host the exit code is 1 if a tool or a skill cannot be used.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Show everything about one skill: its path or name
     #[arg(long, value_name = "NAME", conflicts_with = "host")]
     skill: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "skills", requires = "host")]
     server: String,
     #[command(flatten)]
-    tool_options: ToolArgs,
+    pub(crate) tool_options: ToolArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -65,14 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     match (host, &args.skill) {
         (Some(host), _) => {
             let place = (&args.sources, &opened);
-            exit = host::show(
-                &mut out,
-                host,
-                &args.server,
-                args.tool_options,
-                place,
-                args.json,
-            )?;
+            exit = host::show(&mut out, host, &args.server, place, args.json)?;
         }
         (None, Some(name)) if args.json => {
             let details = SkillDetails::new(&opened.skill(name)?)?;
@@ -139,7 +132,7 @@ fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
 
     out.heading("Settings")?;
     let mut settings = Table::new(&["KEY", "VALUE"]);
-    for (key, value) in json::settings(&catalog.settings()?) {
+    for (key, value) in json::settings(&catalog.content_settings()?) {
         settings.row([key.as_str(), &plain(&value)]);
     }
     out.page(&settings)?;
@@ -257,7 +250,7 @@ fn print_json(out: &mut Output, opened: &Opened) -> Result<()> {
         file_count,
         file_bytes,
         sections: sections.collect(),
-        settings: json::settings(&catalog.settings()?).collect(),
+        settings: json::settings(&catalog.content_settings()?).collect(),
         roots: roots.collect(),
         skills: json::skills(&catalog)?,
     };

@@ -57,9 +57,9 @@ pub(crate) struct Error {
 /// The body of `--version`.
 #[derive(Serialize)]
 pub(crate) struct BuildInfo {
-    program_version: &'static str,
-    format_version: u32,
-    features: Vec<&'static str>,
+    pub(crate) program_version: &'static str,
+    pub(crate) format_version: u32,
+    pub(crate) features: Vec<&'static str>,
     embedded: Embedded,
 }
 
@@ -440,6 +440,7 @@ impl BuildInfo {
         let features = [
             ("compile", cfg!(feature = "compile")),
             ("http", cfg!(feature = "http")),
+            ("watch", cfg!(feature = "watch")),
         ];
         Ok(Self {
             program_version: env!("CARGO_PKG_VERSION"),

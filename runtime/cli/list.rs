@@ -30,7 +30,7 @@ project's skill hides one of yours (docs/roots.md).";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Also list skills that are not offered, because an earlier root has their name
     #[arg(short, long)]
     all: bool,

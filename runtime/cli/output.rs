@@ -43,7 +43,8 @@ impl Style {
         self.styled("1", text)
     }
 
-    fn styled(self, code: &str, text: &str) -> String {
+    /// The text in this colour or weight (SGR code), if the stream shows it.
+    pub(crate) fn styled(self, code: &str, text: &str) -> String {
         if self.color {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {

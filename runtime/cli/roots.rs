@@ -27,7 +27,7 @@ and above it, up to the root of its git repository. docs/roots.md says which hos
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// The roots that were looked at, then the other roots of the bundle.
-fn places<'a>(
+pub(super) fn places<'a>(
     roots: &'a [SkillRoot],
     states: &[State],
     bundle: &'a Bundle,

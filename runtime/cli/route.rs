@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "limit")]
     all: bool,
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Print JSON
     #[arg(long)]
     json: bool,

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Print JSON
     #[arg(long)]
     json: bool,

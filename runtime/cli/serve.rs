@@ -5,20 +5,22 @@ mod http;
 mod log;
 mod quick;
 
-use std::env;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use skillbundle_server::{Options, Source};
+use skillbundle_server::{Error, Options, Source};
 
+use super::config::environment;
 use super::list;
-use super::output::{self, describe, info, is_closed_pipe, with_help};
-use super::tool_args::ToolArgs;
+use super::output::{self, describe, info, is_closed_pipe};
+use super::tool_args::{self, ToolArgs};
 use crate::Exit;
+use crate::config;
 use crate::directories;
 use crate::sources::{Selection, Sources, labelled};
 use http::Http;
+pub(crate) use log::VARIABLE as LOG_VARIABLE;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,20 +41,14 @@ get_asset if no skill has a file, refresh_skills if skills cannot change.
 Without PATH, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills, ~/.claude/skills and
 the folders of other hosts come before those in this binary; `skillbundle roots` shows them all.
 
-Environment:
-  SKILLS_DIR         the PATH, if none is given
-  SKILLBUNDLE_CACHE  the directory that compiled skills are kept in, or `off`
-                     (the default is skillbundle in $XDG_CACHE_HOME or ~/.cache)
-  SKILLBUNDLE_TOKEN  the token of --http, without --token-file
-  SKILLBUNDLE_LOG    what is logged on stderr: off, error, warn (the default), info (with --http
-                     one line per request), debug, trace";
+";
 
 // Arguments of `serve`. (A doc comment would become the command's description.)
 #[derive(clap::Args, Debug, Default)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES.to_owned() + &environment())]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     #[command(flatten)]
     tool_options: ToolArgs,
     /// Keep serving after the process that started the server is gone
@@ -72,12 +68,31 @@ pub(crate) struct Args {
     http: Http,
 }
 
+impl Args {
+    /// Every path that is named.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let sources = &self.sources;
+        let dirs = sources.dir.iter().map(|it| labelled(it).1);
+        let files = sources.paths.iter().chain(&sources.bundle);
+        dirs.chain(files.chain(self.http.token_file()).map(PathBuf::as_path))
+    }
+}
+
 /// Serves until the client closes stdin or is gone or, over HTTP, until a signal.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let (about_settings, set) = crate::with_tools(&args.sources, &args.tool_options);
+    let loaded = config::load(about_settings, set);
     let _logging = log::to_stderr();
-    let ended = select(&args.sources)
-        .and_then(|selection| selection.source())
-        .and_then(|source| serve(source, args));
+    let selected = loaded.and_then(|_| args.sources.select());
+    let ended = selected.and_then(|selection| {
+        let ended = serve(selection.source()?, args);
+        ended.map_err(|error| match &selection {
+            Selection::Bundle(file) if is_of_bundle(&error) => {
+                error.context(file.display().to_string())
+            }
+            _ => error,
+        })
+    });
     directories::finish_writes();
     match ended {
         Err(error) if !is_closed_pipe(&error) => {
@@ -90,28 +105,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
 }
 
-/// What was named on the command line, or else in the environment.
-fn select(sources: &Sources) -> Result<Selection> {
-    let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
-    match (sources.select()?, variable("SKILLS_DIR")) {
-        (Selection::Default(_), Some(path)) => Sources {
-            paths: vec![path.into()],
-            max_files: sources.max_files,
-            ..Sources::default()
-        }
-        .select(),
-        (Selection::Default(_), None) if variable("SKILLS_REPO").is_some() => Err(with_help(
-            "SKILLS_REPO is set, but this build has no git sources",
-            "check the repository out, and name its directory as PATH or in SKILLS_DIR",
-        )),
-        (selection, _) => Ok(selection),
-    }
+/// Whether the bundle cannot be read, which its error does not name.
+fn is_of_bundle(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::Bundle(_)))
 }
 
 fn serve(source: impl Source, args: &Args) -> Result<Exit> {
     let options = Options {
         outlive_parent: args.no_parent_watch,
-        ..args.tool_options.options()
+        ..tool_args::options()?
     };
     if let Some(address) = args.http.address() {
         http::serve(source, options, address, &args.http)?;

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     file: Option<String>,
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Print JSON
     #[arg(long)]
     json: bool,

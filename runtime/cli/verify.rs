@@ -23,7 +23,7 @@ Exit codes: 0 intact, 1 damaged, 2 cannot be read.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    sources: Sources,
+    pub(crate) sources: Sources,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 /// Verifies the bundle and prints what was verified.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let (origin, opened) = match args.sources.select()? {
+    let (origin, opened) = match args.sources.select_named()? {
         Selection::Default(_) => ("this binary".to_owned(), sources::embedded_unchecked()),
         Selection::Bundle(file) => (file.display().to_string(), Bundle::open(&file)),
         Selection::Roots(roots) => {

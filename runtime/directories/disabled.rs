@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use skillbundle_format::Bundle;
 use skillbundle_server::{Embedded, Error, Loaded, Source};
 
+use super::Examined;
 use crate::sources::{self, SkillRoot};
 
 /// The error for every use of directories.
@@ -57,6 +58,14 @@ pub(crate) fn compile_once(_: &[SkillRoot]) -> Result<Bundle> {
 /// The skills baked into this binary.
 pub(crate) fn compile_over_embedded(_: &[SkillRoot]) -> Result<Bundle> {
     sources::embedded()
+}
+
+/// The skills baked into this binary, if nothing was named; otherwise an error.
+pub(crate) fn examine(_: &[SkillRoot], is_default: bool) -> Result<Examined> {
+    if !is_default {
+        bail!(NEEDS_COMPILER);
+    }
+    Ok(Examined::of_bundle(sources::embedded()?))
 }
 
 /// There are none in this build.

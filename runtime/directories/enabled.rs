@@ -2,6 +2,8 @@
 //! for the server. A skill that no longer compiles keeps its last good version, which the compiler
 //! takes from the previous bundle.
 
+mod examine;
+
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -18,12 +20,15 @@ use skillbundle_compiler::{
 use skillbundle_format::{Bundle, Catalog, Skill, SkillSet};
 use skillbundle_server::{BrokenSkill, Error, Loaded, Source, WatchPaths};
 
+pub(crate) use examine::examine;
+
 use super::generations::{Generations, NotedSkill};
 use super::git_lock;
 use super::single_files::{prefix, select};
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
+use crate::config;
 use crate::roots::{self, State};
 use crate::sources::{self, SkillRoot};
 
@@ -173,7 +178,7 @@ impl Directories {
         &self,
         roots: &[Root],
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> Option<bool>,
+        unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Compiled>, Error> {
         let options = Options {
             optional_roots: self.beneath.is_some(),
@@ -187,7 +192,7 @@ impl Directories {
                 left = Previous::default();
             }
         }
-        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left, is_torn)?;
+        let mut compiled = skillbundle_compiler::recompile(roots, &options, &left, unsettled)?;
         drop(left);
         if let Some(compiled) = &mut compiled
             && self.only.iter().any(Option::is_some)
@@ -263,13 +268,13 @@ impl Source for Directories {
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         let loaded = self.load_whole(previous, &|| None)?;
-        Ok(loaded.expect("nothing is torn"))
+        Ok(loaded.expect("nothing is in the middle of a change"))
     }
 
     fn load_whole(
         &self,
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> Option<bool>,
+        unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Loaded>, Error> {
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
         let states = self.states_of_roots()?;
@@ -283,27 +288,36 @@ impl Source for Directories {
             beneath => beneath,
         };
         let roots = self.roots_with(&states, |it| it == State::Read);
-        let compiled = loop {
-            let Some(compiled) = self.compile(&roots, previous, is_torn)? else {
+        let absent = self.roots_with(&states, |it| it == State::Missing);
+        let unsettled = || Some(with_replaced(unsettled()?, &absent));
+        let Some(mut compiled) = self.compile(&roots, previous, &unsettled)? else {
+            return Ok(None);
+        };
+        // No earlier version stands in for a file that is being written, and no watch has seen when
+        // that began.
+        while previous.is_none() && is_being_written(&roots, &compiled.failed) {
+            sleep(NEXT_ATTEMPT);
+            let Some(again) = self.compile(&roots, previous, &unsettled)? else {
                 return Ok(None);
             };
-            // No earlier version stands in for a file that is being written, and no watch has seen
-            // when that began.
-            if previous.is_some() || !is_being_written(&roots, &compiled.failed) {
-                break compiled;
-            }
-            sleep(NEXT_ATTEMPT);
-        };
+            compiled = again;
+        }
+        let is_partial = compiled.is_partial;
         let broken = self.broken(&roots, &compiled);
-        let mut notices = self.new_findings(compiled.report);
+        // What is missing in a part may be there in the whole, which is loaded next.
+        let mut notices = if is_partial {
+            Vec::new()
+        } else {
+            self.new_findings(compiled.report)
+        };
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
             set.extend_from(beneath)?;
         }
-        let absent = self.roots_with(&states, |it| it == State::Missing);
         let mut fingerprints = skillbundle_compiler::fingerprints(&absent)?;
         fingerprints.extend(compiled.fingerprints);
-        let state = combined(&fingerprints);
+        // No look finds the opposite, so the whole is loaded next.
+        let state = combined(&fingerprints) ^ if is_partial { u64::MAX } else { 0 };
         let bases = self.bases(&present);
         let bundle = self.keep(&set, state, present, compiled.states)?;
         self.log_roots(&bundle);
@@ -406,6 +420,16 @@ fn hidden_skills(catalog: &Catalog<'_>, hidden: &BTreeMap<u32, Vec<Skill<'_>>>) 
     (!names.is_empty()).then(|| format!("skills of the project hide yours: {names}{more}; {all}"))
 }
 
+/// Paths in the middle of a change: all there are if an absent root is among them, since it is being
+/// replaced rather than gone.
+fn with_replaced(paths: Vec<PathBuf>, absent: &[Root]) -> Vec<PathBuf> {
+    let mut dirs = absent
+        .iter()
+        .filter_map(|it| std::path::absolute(&it.dir).ok());
+    let is_replaced = dirs.any(|dir| paths.iter().any(|path| dir.starts_with(path)));
+    if is_replaced { vec!["/".into()] } else { paths }
+}
+
 /// One hash for the roots' own, in any order.
 fn combined(fingerprints: &[u64]) -> u64 {
     let mut sorted = fingerprints.to_vec();
@@ -503,6 +527,7 @@ pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluati
     } else {
         bundle(&compiled.set)?
     };
+    let bundle = bundle.overridden(config::current().overrides());
     let _progress = Progress::start("replaying requests in", &sources::names(roots));
     Ok(skillbundle_compiler::evaluate(
         &compiler_roots(&SkillRoot::read(roots)),

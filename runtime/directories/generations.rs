@@ -81,7 +81,28 @@ impl Generations {
         over: Option<&[u8]>,
     ) -> Option<Self> {
         let dirs: Vec<_> = roots.iter().map(|root| root.dir.as_path()).collect();
-        let store = cache::open(&dirs)?;
+        Self::in_store(cache::open(&dirs)?, roots, only, over)
+    }
+
+    /// As [`Self::open`], to look only: no directory is created.
+    pub(crate) fn look(
+        roots: &[Root],
+        only: &[Option<String>],
+        over: Option<&[u8]>,
+    ) -> Option<Self> {
+        let dirs: Vec<_> = roots.iter().map(|root| root.dir.as_path()).collect();
+        let store = Store::at(&cache::directory()?);
+        let is_usable = cache::root_around(store.directory(), &dirs).is_none();
+        let is_private = store.is_private().unwrap_or(false);
+        Self::in_store(store, roots, only, over).filter(|_| is_usable && is_private)
+    }
+
+    fn in_store(
+        store: Store,
+        roots: &[Root],
+        only: &[Option<String>],
+        over: Option<&[u8]>,
+    ) -> Option<Self> {
         let input = describe(roots, only, over)?;
         let mut hash = DefaultHasher::new();
         input.hash(&mut hash);

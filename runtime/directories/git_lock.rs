@@ -5,19 +5,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::GitLock;
+
 /// A lock older than this was left behind by a git that died.
 const ABANDONED: Duration = Duration::from_secs(600);
 
 /// Whether git holds the lock of the repository that a directory belongs to.
 pub(super) fn is_held(directory: &Path) -> bool {
+    find(directory).is_some_and(|lock| !lock.is_abandoned)
+}
+
+/// The lock of the repository that a directory belongs to, if it exists.
+pub(super) fn find(directory: &Path) -> Option<GitLock> {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-    let repository = absolute.ancestors().find_map(repository);
-    let lock = repository.and_then(|repository| fs::metadata(repository.join("index.lock")).ok());
-    let age = lock
-        .and_then(|lock| lock.modified().ok())
-        .map(|at| at.elapsed());
+    let file = absolute
+        .ancestors()
+        .find_map(repository)?
+        .join("index.lock");
+    let age = fs::metadata(&file).ok()?.modified().ok()?.elapsed();
     // A lock from the future, after a clock went back, is as good as a new one.
-    age.is_some_and(|age| age.is_err() || age.is_ok_and(|age| age < ABANDONED))
+    let is_abandoned = age.is_ok_and(|age| age >= ABANDONED);
+    Some(GitLock { file, is_abandoned })
 }
 
 /// Where git keeps its data for this working tree: `.git`, or what the file `.git` of a linked
@@ -27,6 +35,9 @@ fn repository(directory: &Path) -> Option<PathBuf> {
     let metadata = fs::metadata(&git).ok()?;
     if metadata.is_dir() {
         return Some(git);
+    }
+    if !metadata.is_file() {
+        return None;
     }
     let text = fs::read_to_string(&git).ok()?;
     let named = text.strip_prefix("gitdir:")?.trim();

@@ -2,6 +2,7 @@
 //! against the shipped binary, and what transcripts cannot show: terminals,
 //! closed pipes, files that appear.
 
+mod doctor;
 mod json;
 mod terminal;
 mod transcript;
@@ -142,6 +143,11 @@ fn inspect_and_verify_tell_what_a_bundle_holds() {
     bytes[last] ^= 1;
     project.file("damaged.skb", &bytes);
     check(&project, "inspect", without_layout);
+}
+
+#[test]
+fn config_shows_what_applies_and_where_it_was_set() {
+    check(&office(), "config", str::to_owned);
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::project::{LEGACY, PATIENCE, Project, Session, finish, say, text_of};
 const FLEETING: usize = 5;
 
 /// Older than this no answer may be. A busy machine needs some of it.
-const STALEST: Duration = Duration::from_secs(30);
+const STALEST: Duration = Duration::from_secs(10);
 
 /// The last change must be announced this fast, unless other tests run beside this one.
 const ANNOUNCED: Duration = Duration::from_secs(2);
@@ -34,9 +34,8 @@ const ANNOUNCED: Duration = Duration::from_secs(2);
 /// After the last change, or before the client looks for notifications: longer than a debounce.
 const REST: Duration = Duration::from_secs(2);
 
-/// Between two changes. A load that a half-written file meets is discarded, so it must be possible
-/// to load in between.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Between two changes: shorter than a load.
+const PAUSE: Duration = Duration::from_millis(20);
 
 const PARAMETERS: &str = "SKILLBUNDLE_HAMMER";
 const ANNOUNCEMENT: &str = "last change announced after";

@@ -64,11 +64,39 @@ fn check_answers(session: &mut Session) {
     }
     let asked = json!({ "skill_path": "spare/pdf", "file": "form.txt" });
     assert_eq!(session.tool_json("get_asset", &asked)["content"], "form\n");
+    check_resources(session);
     let found = session.tool("skills_search", &json!({ "query": "pdf" }));
     let results = &found["structuredContent"]["results"];
     assert_eq!(texts(results, "/meta/description"), ["The first pdf"]);
     let prompts = session.result("prompts/list", json!({}));
     assert_eq!(texts(&prompts["prompts"], "/name").len(), offered.len());
+}
+
+/// The files of a shadowed skill are in no list, and are read by its address.
+fn check_resources(session: &mut Session) {
+    for (uri, expected) in [
+        ("skill://spare/pdf/SKILL.md", Some("The second pdf")),
+        ("skill://spare/pdf/form.txt", Some("form\n")),
+        ("skill://portable/SKILL.md", Some("The third pdf")),
+        ("skill://pdf/SKILL.md", Some("The first pdf")),
+        ("skill://spare/pdf/nothing.txt", None),
+        ("skill://spare/pdf/../pdf/form.txt", None),
+        ("skill://spare/pdf", None),
+        ("skill://nowhere/SKILL.md", None),
+    ] {
+        let reply = session.request("resources/read", json!({ "uri": uri }));
+        let content = &reply["result"]["contents"][0];
+        let text = content["text"].as_str();
+        assert_eq!(text.is_some(), expected.is_some(), "{uri}: {reply}");
+        if let (Some(text), Some(expected)) = (text, expected) {
+            assert!(text.contains(expected), "{uri}: {text}");
+            assert_eq!(content["uri"], uri);
+        }
+    }
+    let listed = session.result("resources/list", json!({}));
+    let uris = texts(&listed["resources"], "/uri");
+    let is_shadowed = |uri: &String| uri.contains("spare/pdf") || uri.contains("portable");
+    assert!(!uris.iter().any(is_shadowed), "{uris:?}");
 }
 
 #[test]
@@ -166,6 +194,46 @@ fn pages_are_told_apart_by_their_paths() {
     let inherited = load(&mut session, "api/auth");
     assert!(inherited.contains("Text of first-root"), "{inherited}");
     assert!(load(&mut session, "skill://two/_root").contains("Text of second-root"));
+    let asked = json!({ "uri": "skill://two/_root/SKILL.md" });
+    let read = session.result("resources/read", asked);
+    let text = read["contents"][0]["text"].as_str().expect("text");
+    assert!(text.contains("Text of second-root"), "{text}");
+}
+
+/// A path that a label was put in front of may be the own path of another skill, and a page may be
+/// called like a folder skill.
+#[test]
+fn what_shadows_a_skill_is_named_even_if_another_one_has_its_path_or_name() {
+    let page = |name: &str| format!("---\ndescription: {name}\nkeywords: [{name}]\n---\nText\n");
+    let project = Project::new();
+    project
+        .skill("zero/auth", "x", "Takes the path auth")
+        .skill("one/auth", "y", "Becomes one/auth")
+        .file("two/one/auth.md", page("winner"))
+        .file("three/one/auth.md", page("loser"))
+        .file("pages/login.md", page("page"))
+        .skill("middle/enter", "login", "winner")
+        .skill("last/go", "login", "loser");
+    for (roots, loser, winner) in [
+        (
+            &["zero", "one", "two", "three"][..],
+            "three/one/auth",
+            "two/one/auth",
+        ),
+        (&["pages", "middle", "last"], "go", "enter"),
+    ] {
+        let dirs = roots.iter().flat_map(|root| ["--dir", root]);
+        let words: Vec<_> = ["list", "--all", "--json"]
+            .into_iter()
+            .chain(dirs)
+            .collect();
+        let ran = project.run(&words);
+        let printed: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let skills = printed["skills"].as_array().expect("a list").iter();
+        let pairs =
+            skills.filter_map(|it| Some((it["path"].as_str()?, it["shadowed_by"].as_str()?)));
+        assert_eq!(pairs.collect::<Vec<_>>(), [(loser, winner)], "{printed:#}");
+    }
 }
 
 #[test]

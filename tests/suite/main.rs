@@ -20,6 +20,7 @@ mod readme;
 mod refresh;
 mod roots;
 mod routing;
+mod settings;
 mod spec3;
 mod stdio;
 mod tidy;

@@ -18,6 +18,8 @@ pub(crate) struct Project {
     tree: skillbundle_testkit::Tree,
     /// Where the program keeps generations.
     cache: skillbundle_testkit::Tree,
+    /// Where the program looks for the operator's settings.
+    config: skillbundle_testkit::Tree,
 }
 
 impl Deref for Project {
@@ -34,6 +36,7 @@ impl Project {
         Self {
             tree: skillbundle_testkit::Tree::new(),
             cache: skillbundle_testkit::Tree::new(),
+            config: skillbundle_testkit::Tree::new(),
         }
     }
 
@@ -69,8 +72,15 @@ impl Project {
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", self.dir())
-            .env("XDG_CACHE_HOME", self.cache.dir());
+            .env("XDG_CACHE_HOME", self.cache.dir())
+            .env("XDG_CONFIG_HOME", self.config.dir());
         command
+    }
+
+    /// Writes the operator's settings, and returns where.
+    pub(crate) fn operator(&self, yaml: impl AsRef<[u8]>) -> PathBuf {
+        self.config.file("skillbundle/config.yaml", yaml);
+        self.config.path("skillbundle/config.yaml")
     }
 
     /// Runs the binary to its end, with nothing on stdin.

@@ -104,6 +104,27 @@ fn a_half_written_file_keeps_its_last_good_version() {
     assert!(!text.contains("last good version"), "{text}");
 }
 
+/// The one error is in the last file; sixty warnings come before it in the order of files.
+#[test]
+fn a_load_reports_all_its_findings_and_errors_first() {
+    let project = Project::new();
+    for number in 10..70 {
+        let text =
+            format!("---\nname: s{number}\ndescription: Does one thing\nversion: 1\n---\nText\n");
+        project.file(&format!("skills/s{number}/SKILL.md"), &text);
+    }
+    project.file("skills/z/SKILL.md", "---\nname: z\n---\nNo description\n");
+    let mut session = serve(&project, &["--dir", "skills"]);
+    session.tool_text("skill", &json!({ "name": "s10" }));
+    let log = session.finish().stderr;
+    let findings: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("/SKILL.md:"))
+        .collect();
+    assert!(findings[0].contains("z/SKILL.md"), "{}", findings[0]);
+    assert_eq!(findings.len(), 61, "{log}");
+}
+
 /// No watch has seen when the file was opened, and there is no earlier version to answer from.
 #[test]
 fn a_first_load_waits_for_a_file_that_is_being_written() {
@@ -194,27 +215,6 @@ fn a_skill_that_never_loaded_is_reported_wherever_it_is_missing() {
     }
     let tree = session.tool_json("list_skills", &json!({}));
     assert!(tree.get("not_served").is_none(), "{tree}");
-}
-
-/// The one error is in the last file; sixty warnings come before it in the order of files.
-#[test]
-fn a_load_reports_all_its_findings_and_errors_first() {
-    let project = Project::new();
-    for number in 10..70 {
-        let text =
-            format!("---\nname: s{number}\ndescription: Does one thing\nversion: 1\n---\nText\n");
-        project.file(&format!("skills/s{number}/SKILL.md"), &text);
-    }
-    project.file("skills/z/SKILL.md", "---\nname: z\n---\nNo description\n");
-    let mut session = serve(&project, &["--dir", "skills"]);
-    session.tool_text("skill", &json!({ "name": "s10" }));
-    let log = session.finish().stderr;
-    let findings: Vec<_> = log
-        .lines()
-        .filter(|line| line.contains("/SKILL.md:"))
-        .collect();
-    assert!(findings[0].contains("z/SKILL.md"), "{}", findings[0]);
-    assert_eq!(findings.len(), 61, "{log}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! stdout carries nothing but messages. What the messages are is in `wire.rs`.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use serde_json::json;
 
@@ -112,5 +113,35 @@ fn text_is_utf8_in_every_locale() {
             text.contains(&format!("description: {description}\n")),
             "{language}: {text}"
         );
+    }
+}
+
+/// `serve </dev/null`: with nobody to answer, the skills are loaded to show whether they can be.
+#[test]
+fn a_server_that_is_asked_nothing_says_whether_its_skills_load() {
+    let project = Project::new();
+    project
+        .skill("good/git", "git", "Commit with care")
+        .skill("partly/git", "git", "Commit with care")
+        .file("partly/bad/SKILL.md", "---\nname: bad\n---\nText\n");
+    let bundle = fs::read(project.bundle_file(&["good"], "good.skb")).expect("it was written");
+    project.file("cut.skb", &bundle[..bundle.len() / 2]);
+    for (path, code, said) in [
+        ("good", 0, ""),
+        ("good.skb", 0, ""),
+        ("partly", 0, ""),
+        ("cut.skb", 2, "error: cut.skb: bundle is cut short"),
+        ("nowhere", 2, "error: "),
+    ] {
+        let ran = project.run(&["serve", path]);
+        assert_eq!(ran.code, Some(code), "{path}: {}", ran.stderr);
+        assert_eq!(
+            ran.stderr.is_empty(),
+            said.is_empty(),
+            "{path}: {}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains(said), "{path}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{path}");
     }
 }

@@ -1,6 +1,9 @@
 //! Key by key: what content may do, and what it may not.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
 use serde_json::Value;
+use skillbundle_format::Overrides;
 
 use super::*;
 use crate::report::Location;
@@ -8,23 +11,22 @@ use crate::testing::{self, Row};
 
 #[test]
 fn the_documented_settings_are_those_of_the_table() {
-    let rows: Vec<Row> = SETTINGS.iter().map(row).collect();
+    let of_content = SETTINGS.iter().filter(|it| it.is_of_content());
+    let rows: Vec<Row> = of_content.map(row).collect();
     let header = ["key", "type", "default", "content may", "meaning"];
     let file = "tree-dialect/references/keys.md";
     testing::check(file, "## config.yaml", &header, &rows);
 }
 
 fn row(setting: &Setting) -> Row {
-    let (kind, may) = match setting.kind {
-        SettingKind::Fraction(_) => ("number from 0 to 1", "tune"),
-        SettingKind::Positive(_) => ("number from 0 up", "tune"),
-        SettingKind::Count(_) => ("whole number from 1 up", "tune"),
-        SettingKind::Lower(_) => ("whole number from 1 up", "lower"),
-        SettingKind::LowerBytes(_) => ("whole number from 0 up", "lower"),
-        SettingKind::Switch(_) => ("boolean", "turn off"),
-        SettingKind::Subset(_) => ("list of text", "narrow"),
-        SettingKind::Operator(_) => ("set by the operator", "nothing"),
+    let may = match setting.kind {
+        SettingKind::Fraction(_) | SettingKind::Positive(_) | SettingKind::Count(_) => "tune",
+        SettingKind::Lower(_) | SettingKind::LowerBytes(_) => "lower",
+        SettingKind::Switch(_) => "turn off",
+        SettingKind::Subset(_) => "narrow",
+        SettingKind::Operator(..) | SettingKind::Program(..) => "nothing",
     };
+    let kind = setting.value_type().describe();
     let default = match setting.value(&Settings::default()) {
         None => String::new(),
         Some(Value::Null) => "by the number of skills".to_owned(),
@@ -35,7 +37,7 @@ fn row(setting: &Setting) -> Row {
         Some(value) => format!("{value} {}", setting.unit).trim_end().to_owned(),
     };
     let name = format!("`{}`", setting.name());
-    [&name, kind, &default, may, setting.meaning]
+    [&name, &kind, &default, may, setting.meaning]
         .map(str::to_owned)
         .to_vec()
 }
@@ -172,8 +174,10 @@ fn content_cannot_widen() {
             "config-needs-operator 1:13",
         ),
     ] {
+        let (carried, found) = read(yaml);
+        let applied = Overrides::default().apply(carried);
         assert_eq!(
-            read(yaml),
+            (applied, found),
             (Settings::default(), vec![finding.to_owned()]),
             "{yaml}"
         );
@@ -252,4 +256,61 @@ fn an_unreadable_narrowing_setting_still_narrows() {
     let (settings, found) = parse("c", b"\xFF");
     assert!(!settings.scripts_enabled);
     assert!(found[0].help.as_ref().unwrap().ends_with("scripts are off"));
+}
+
+/// Values of every type, right and wrong, and pieces that break a file.
+const VALUES: [&str; 24] = [
+    "0",
+    "1",
+    "-1",
+    "0.5",
+    "1e9",
+    "5000000",
+    "99999999999999999999",
+    "true",
+    "false",
+    "off",
+    "text",
+    "\"quoted\"",
+    "[]",
+    "[.sh, .exe]",
+    "[1]",
+    "{}",
+    "{.sh: sh}",
+    "{.sh: 1}",
+    "~",
+    "",
+    "[",
+    "&a *a",
+    "https://example.com/x",
+    "\u{202e}x",
+];
+
+proptest! {
+    #[test]
+    fn no_file_widens_a_limit_or_gives_the_operator_a_wrong_type(
+        lines in vec((0..SETTINGS.len(), 0..VALUES.len()), 0..12)
+    ) {
+        let mut yaml = String::new();
+        for (setting, value) in lines {
+            let Setting { section, key, .. } = &SETTINGS[setting];
+            yaml.extend([section, ":\n  ", key, ": ", VALUES[value], "\n"]);
+        }
+        let applied = Overrides::default().apply(read(&yaml).0);
+        let default = Settings::default();
+        prop_assert!(applied.script_timeout_seconds <= default.script_timeout_seconds);
+        prop_assert!(applied.script_max_output_bytes <= default.script_max_output_bytes);
+        prop_assert!(applied.asset_max_bytes <= default.asset_max_bytes);
+        prop_assert!(applied.asset_inline_max_bytes <= default.asset_inline_max_bytes);
+        let mut extensions = applied.script_extensions.iter();
+        prop_assert!(extensions.all(|it| default.script_extensions.contains(it)));
+
+        let (values, report) = read_config("c", yaml.as_bytes());
+        for it in &values {
+            prop_assert!(it.setting.value_type().accepts(&it.value), "{it:?}");
+            prop_assert!(it.line >= 1 && it.line <= yaml.lines().count());
+        }
+        let written = yaml.lines().filter(|line| line.starts_with(' ')).count();
+        prop_assert!(values.len() <= written, "{}", report.render_plain());
+    }
 }

@@ -3,7 +3,8 @@
 //! the executable bit; elsewhere links are judged by their resolved paths alone.
 
 pub(super) use imp::{
-    describe, hard_links, is_executable, is_loop, location_of, mode, open, same_file, stamp,
+    describe, hard_links, is_executable, is_loop, location_of, mode, open, same_file, same_owner,
+    stamp,
 };
 
 #[cfg(unix)]
@@ -39,6 +40,11 @@ mod imp {
     /// Whether both describe the same file.
     pub(in crate::source) fn same_file(a: &Metadata, b: &Metadata) -> bool {
         (a.dev(), a.ino()) == (b.dev(), b.ino())
+    }
+
+    /// Whether both belong to the same user.
+    pub(in crate::source) fn same_owner(a: &Metadata, b: &Metadata) -> bool {
+        a.uid() == b.uid()
     }
 
     /// Whether anyone may execute it.
@@ -105,6 +111,11 @@ mod imp {
     /// Whether both describe the same file, as far as size and times tell.
     pub(in crate::source) fn same_file(a: &Metadata, b: &Metadata) -> bool {
         a.len() == b.len() && stamp(a) == stamp(b)
+    }
+
+    /// The system does not tell owners.
+    pub(in crate::source) fn same_owner(_a: &Metadata, _b: &Metadata) -> bool {
+        true
     }
 
     /// There is no executable bit.

@@ -651,7 +651,9 @@ fn a_root_may_be_missing_or_a_file() {
 #[test]
 fn paths_are_shown_as_the_user_would_type_them() {
     let root = |dir: &str| TreeRoot {
+        within: None,
         dir: dir.into(),
+        real: dir.into(),
         entries: Vec::new(),
         read_errors: Vec::new(),
     };

@@ -255,7 +255,12 @@ impl Listing {
     }
 }
 
-fn new_entry(path: String, real: PathBuf, by_link: bool, metadata: &Metadata) -> TreeEntry {
+pub(super) fn new_entry(
+    path: String,
+    real: PathBuf,
+    by_link: bool,
+    metadata: &Metadata,
+) -> TreeEntry {
     TreeEntry {
         path,
         real,

@@ -6,6 +6,7 @@ use std::{fs, path};
 
 use super::Tree;
 use crate::WalkedPaths;
+use crate::config::CONFIG;
 
 /// Every directory of the tree, and every name on the way to it.
 pub(crate) fn walked_paths(tree: &Tree) -> WalkedPaths {
@@ -13,6 +14,15 @@ pub(crate) fn walked_paths(tree: &Tree) -> WalkedPaths {
     let mut entries = BTreeSet::new();
     let mut files = BTreeSet::new();
     for root in &tree.roots {
+        if root.within.is_some() {
+            // The directories above the root itself are added with the root.
+            let file = fs::canonicalize(&root.dir).map(|dir| dir.join(CONFIG));
+            if root.has(CONFIG) {
+                files.extend(file.as_ref().ok().cloned());
+            }
+            entries.extend(file);
+            continue;
+        }
         let absolute = path::absolute(&root.dir).unwrap_or_else(|_| root.dir.clone());
         add_path(&mut entries, &absolute);
         if let Ok(real) = fs::canonicalize(&absolute) {

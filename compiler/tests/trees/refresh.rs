@@ -1,6 +1,7 @@
 //! Compiling again: what moved, and what survives half an edit.
 
 use skillbundle_compiler::{Compiled, Options, Previous, Root, compile, fingerprints, recompile};
+use skillbundle_format::SkillEntry;
 
 use crate::kit::{CompileTree, Tree, page, paths, skill};
 
@@ -145,29 +146,100 @@ fn descriptions(compiled: &Compiled) -> Vec<&str> {
 /// A file changes once everything is read. Where nobody watches, it is read again.
 #[test]
 fn what_changed_while_it_was_read_counts_as_the_watch_says() {
-    type Case = (Option<bool>, Option<&'static str>);
+    type Case = (Option<&'static [&'static str]>, Option<&'static str>);
     let cases: [Case; 3] = [
         (None, Some("later")),
-        (Some(false), Some("early")),
-        (Some(true), None),
+        (Some(&[]), Some("early")),
+        (Some(&["r"]), None),
     ];
     for (answer, expected) in cases {
         let tree = Tree::new();
         tree.file("r/a/SKILL.md", skill("a", "early"));
-        let is_torn = || {
+        let unsettled = || {
             tree.file("r/a/SKILL.md", skill("a", "later"));
-            answer
+            Some(answer?.iter().map(|it| tree.path(it)).collect())
         };
         let compiled = recompile(
             &tree.roots(&["r"]),
             &Options::default(),
             &Previous::default(),
-            &is_torn,
+            &unsettled,
         );
         let compiled = compiled.expect("the root is there");
         let found = compiled.as_ref().map(|it| descriptions(it)[0]);
         assert_eq!(found, expected, "{answer:?}");
     }
+}
+
+/// Everything is edited, one skill is removed and one is new. What is said to be in the middle of a
+/// change, and the descriptions and files of all skills then; none if nothing can be read.
+#[test]
+fn a_skill_whose_files_are_in_the_middle_of_a_change_stays_as_it_was() {
+    let all = "new, new + x2, new, new, new page + x2";
+    let cases: [(&[&str], &str); 13] = [
+        (&[], all),
+        (&["r/notes.txt"], all),
+        (&["r/a/SKILL.md"], "old, new + x2, new, new, new page + x2"),
+        (
+            &["r/a/.SKILL.md.swp"],
+            "old, new + x2, new, new, new page + x2",
+        ),
+        (&["r/a"], "old, new + x2, new, new, new page + x2"),
+        (&["r/b/x"], "new, old + x1, new, new, new page + x2"),
+        (&["r/gone"], "new, new + x2, old, new, new, new page + x2"),
+        (&["r/later"], "new, new + x2, new, new page + x2"),
+        (&["r/later/SKILL.md"], "new, new + x2, new, new page + x2"),
+        (
+            &["elsewhere/SKILL.md"],
+            "new, new + x2, new, old, new page + x2",
+        ),
+        (&["r/page.md"], "new, new + x2, new, new, old page + x1"),
+        (&["r/page/x"], "new, new + x2, new, new, old page + x1"),
+        (&["r/a", "r"], ""),
+    ];
+    let page = |when: &str| {
+        let assets = "assets:\n  - file: x\n    description: A file\n";
+        format!("---\ndescription: {when} page\nkeywords: [word]\n{assets}---\nText\n")
+    };
+    for (unsettled, expected) in cases {
+        let tree = Tree::new();
+        let write = |when: &str, file: &str| {
+            for (place, name) in [("r/a", "a"), ("r/b", "b"), ("elsewhere", "l")] {
+                tree.file(&format!("{place}/SKILL.md"), skill(name, when));
+            }
+            tree.file("r/b/x", file).file("r/page/x", file);
+            tree.file("r/page.md", page(when));
+        };
+        write("old", "x1");
+        tree.file("r/gone/SKILL.md", skill("gone", "old"));
+        tree.link("r/link", tree.path("elsewhere"));
+        let roots = tree.roots(&["r"]);
+        let first = compile(&roots, &Options::default()).expect("the root is there");
+        write("new", "x2");
+        std::fs::remove_dir_all(tree.path("r/gone")).expect("a directory");
+        tree.file("r/later/SKILL.md", skill("later", "new"));
+        let paths = || Some(unsettled.iter().map(|it| tree.path(it)).collect());
+        let compiled = recompile(&roots, &Options::default(), &previous(&first), &paths);
+        let compiled = compiled.expect("the root is there");
+        let is_partial = compiled.as_ref().is_none_or(|it| it.is_partial);
+        assert_eq!(is_partial, !unsettled.is_empty(), "{unsettled:?}");
+        let shown = compiled.map(|it| {
+            it.set
+                .skills
+                .iter()
+                .map(shown)
+                .collect::<Vec<_>>()
+                .join(", ")
+        });
+        assert_eq!(shown.unwrap_or_default(), expected, "{unsettled:?}");
+    }
+}
+
+/// Its description, and the contents of its files.
+fn shown(skill: &SkillEntry) -> String {
+    let files = skill.files.iter().filter_map(|it| it.bytes.as_deref());
+    let files = files.map(|bytes| format!(" + {}", String::from_utf8_lossy(bytes)));
+    skill.description.clone() + &files.collect::<String>()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Queries on a bundle. A [`Catalog`] is a checked view of the index: every row it reads is on a
 //! page that matches its checksum, and every reference is bounds-checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use rkyv::rancor;
@@ -13,6 +13,7 @@ use skillbundle_search::text_index::TextIndex;
 
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
+use crate::identity::{Claim, winners};
 use crate::model::Scope;
 use crate::names::{addressed, probe};
 use crate::schema::{ArchivedIndex, ArchivedRows, ArchivedStr, flag};
@@ -72,8 +73,13 @@ impl<'a> Catalog<'a> {
         !self.index.files.is_empty()
     }
 
-    /// The settings that the content carries.
+    /// The settings that apply: what content says, as far as the operator allows it.
     pub fn settings(&self) -> Result<Settings, Error> {
+        Ok(self.bundle.overrides.apply(self.content_settings()?))
+    }
+
+    /// The settings that the content carries. They may ask for more than is allowed.
+    pub fn content_settings(&self) -> Result<Settings, Error> {
         let row = &self.index.settings;
         let flags = row.flags.to_native();
         Ok(Settings {
@@ -132,16 +138,36 @@ impl<'a> Catalog<'a> {
     /// The user's skills that a skill of a project shadows, by the id of the latter.
     pub fn hidden(&self) -> Result<BTreeMap<u32, Vec<Skill<'a>>>, Error> {
         let mut hidden: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+        let mut winners = None;
         for loser in self.shadowed() {
             let loser = loser?;
             if loser.scope == Scope::Global
-                && let Some(winner) = loser.shadowed_by()?
+                && let Some(winner) = loser.winner(&mut winners)?
                 && winner.scope == Scope::Project
             {
                 hidden.entry(winner.id).or_default().push(loser);
             }
         }
         Ok(hidden)
+    }
+
+    /// For each shadowed skill the one that is offered instead, by their ids. One pass over all
+    /// skills; [`Skill::shadowed_by`] is faster for one.
+    pub(crate) fn winners(&self) -> Result<HashMap<u32, u32>, Error> {
+        let skills = self.skills().chain(self.shadowed());
+        let mut skills = skills.collect::<Result<Vec<_>, _>>()?;
+        skills.sort_by_key(|skill| (skill.root, skill.id));
+        let claims = skills.iter().map(|skill| Claim {
+            name: skill.name,
+            path: skill.own_path(),
+            dialect: skill.dialect,
+            root: skill.root,
+        });
+        let winners = winners(&claims.collect::<Vec<_>>());
+        let pairs = skills.iter().zip(winners);
+        Ok(pairs
+            .filter_map(|(loser, winner)| Some((loser.id, skills[winner?].id)))
+            .collect())
     }
 
     /// Every offered skill in listing order.

@@ -8,8 +8,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use rkyv::util::AlignedVec;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -18,6 +18,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
 use crate::header::{ALIGN, Header, Section, narrow};
 use crate::page_sums::Pages;
+use crate::settings::Overrides;
 
 mod publish;
 mod storage;
@@ -47,6 +48,8 @@ pub struct Bundle {
     pub(crate) text_index_intact: OnceLock<bool>,
     pub(crate) ranks_intact: OnceLock<bool>,
     damaged: AtomicBool,
+    /// What the operator has decided about its settings.
+    pub(crate) overrides: Arc<Overrides>,
 }
 
 /// The location of a section in a bundle, for inspection.
@@ -136,7 +139,15 @@ impl Bundle {
             text_index_intact: OnceLock::new(),
             ranks_intact: OnceLock::new(),
             damaged: AtomicBool::new(false),
+            overrides: Arc::default(),
         })
+    }
+
+    /// The same bundle, where these decisions of the operator apply to its settings.
+    #[must_use]
+    pub fn overridden(self, overrides: &Arc<Overrides>) -> Self {
+        let overrides = Arc::clone(overrides);
+        Self { overrides, ..self }
     }
 
     /// The queries of a bundle. Cheap; take one for each request.

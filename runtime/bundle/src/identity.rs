@@ -34,7 +34,13 @@ impl SkillSet {
 /// skills in listing order with their own paths, of which each occurs once in a root. Returns for
 /// each shadowed skill the index of the one that is offered instead.
 pub fn identify(roots: &[RootEntry], skills: &mut [&mut SkillEntry]) -> Vec<Option<usize>> {
-    let winners = winners(skills);
+    let claims = skills.iter().map(|skill| Claim {
+        name: &skill.name,
+        path: &skill.path,
+        dialect: skill.dialect,
+        root: skill.root,
+    });
+    let winners = winners(&claims.collect::<Vec<_>>());
     let mut taken = HashSet::new();
     for shadowed in [false, true] {
         for (skill, winner) in skills.iter_mut().zip(&winners) {
@@ -49,26 +55,35 @@ pub fn identify(roots: &[RootEntry], skills: &mut [&mut SkillEntry]) -> Vec<Opti
     winners
 }
 
-/// For each skill the one of an earlier root with the same identity.
-fn winners(skills: &[&mut SkillEntry]) -> Vec<Option<usize>> {
+/// What decides about the identity of a skill.
+pub(crate) struct Claim<'a> {
+    pub(crate) name: &'a str,
+    /// The path in its own root.
+    pub(crate) path: &'a str,
+    pub(crate) dialect: Dialect,
+    pub(crate) root: u32,
+}
+
+/// For each skill, in listing order, the one of an earlier root with the same identity.
+pub(crate) fn winners(skills: &[Claim<'_>]) -> Vec<Option<usize>> {
     let mut names: HashMap<String, usize> = HashMap::new();
     let mut paths: HashMap<&str, usize> = HashMap::new();
     let mut winners = Vec::with_capacity(skills.len());
     for (at, skill) in skills.iter().enumerate() {
-        let name = fold(&skill.name);
+        let name = fold(skill.name);
         // Whatever the dialects, one name at one path is one skill.
-        let at_path = paths.get(skill.path.as_str());
+        let at_path = paths.get(skill.path);
         let first = match skill.dialect {
             Dialect::Folder => names
                 .get(&name)
-                .or(at_path.filter(|first| fold(&skills[**first].name) == name)),
+                .or(at_path.filter(|first| fold(skills[**first].name) == name)),
             Dialect::Tree => at_path,
         };
         let winner = first
             .copied()
             .filter(|first| skills[*first].root != skill.root);
         if winner.is_none() {
-            paths.entry(&skill.path).or_insert(at);
+            paths.entry(skill.path).or_insert(at);
             if skill.dialect == Dialect::Folder {
                 names.entry(name).or_insert(at);
             }

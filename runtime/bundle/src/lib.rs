@@ -53,7 +53,7 @@ pub use model::{
 pub use names::branch;
 pub use route::{Candidate, Explanation, PairScore, Route, TermScore, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
-pub use settings::{SETTINGS, Setting, SettingKind, Settings};
+pub use settings::{Overrides, SETTINGS, Setting, SettingKind, Settings, ValueType};
 pub use skill::Skill;
 pub use skill_listing::{LISTING_BYTES, SkillListing};
 pub use skillbundle_search::keywords::Decision;

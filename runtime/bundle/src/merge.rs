@@ -19,7 +19,7 @@ impl SkillSet {
     /// apply; a set without settings takes those of the bundle.
     pub fn extend_from(&mut self, bundle: &Bundle) -> Result<(), Error> {
         let catalog = bundle.catalog()?;
-        let theirs = catalog.settings()?;
+        let theirs = catalog.content_settings()?;
         if self.settings == Settings::default() {
             self.settings = theirs;
         } else {

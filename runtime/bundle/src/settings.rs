@@ -1,6 +1,6 @@
-//! The settings of spec 3's `config.yaml`: the values that a bundle carries, and the table of all
-//! settings with their names. A bundle carries only what content may change (matching) or restrict
-//! (limits, scripts, refresh); runners and endpoints are set by the operator.
+//! The one table of settings: names, types, defaults, and who may set each. A bundle carries what
+//! its `config.yaml` (spec 3 §11.2) says about matching and limits; [`Overrides`] decides how much
+//! of that applies. Runners, endpoints and the settings of the program are the operator's alone.
 
 use serde_json::Value;
 use skillbundle_search::ranker::MIN_MARGIN;
@@ -38,7 +38,7 @@ pub struct Settings {
     pub asset_inline_max_bytes: u64,
 }
 
-/// One setting: how it is written, and what it means.
+/// One setting: how it is written, who may set it, and what it means.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Setting {
@@ -52,6 +52,14 @@ pub struct Setting {
     pub unit: &'static str,
     /// What it means, as a phrase.
     pub meaning: &'static str,
+    /// The environment variable that sets it; empty if there is none.
+    pub variable: &'static str,
+    /// The environment variable that sets it to true if it is set at all; empty if there is none.
+    pub enabled_by: &'static str,
+    /// The option of the command line that sets it, beside `--set`; empty if there is none.
+    pub option: &'static str,
+    /// False if nothing in this version obeys it yet.
+    pub has_effect: bool,
 }
 
 /// The type of a setting, where it is stored, and what content may do with it.
@@ -71,9 +79,40 @@ pub enum SettingKind {
     Switch(fn(&mut Settings) -> &mut bool),
     /// Narrow: a subset of the default's items.
     Subset(fn(&mut Settings) -> &mut Vec<String>),
-    /// No effect in content, and not stored: the default, as JSON. Content may repeat it, because
+    /// No effect in content, and not stored; the default is JSON. Content may repeat it, because
     /// people copy the whole example of the specification.
-    Operator(&'static str),
+    Operator(ValueType, &'static str),
+    /// A setting of the program, which content does not know; the default is JSON.
+    Program(ValueType, &'static str),
+}
+
+/// What the value of a setting must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueType {
+    /// A number from 0 to 1.
+    Fraction,
+    /// A number from 0 up.
+    Positive,
+    /// A whole number in this range.
+    Whole(u64, u64),
+    /// `true` or `false`.
+    Boolean,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Text.
+    Text,
+    /// A list of text.
+    Texts,
+    /// Text for each key.
+    TextMap,
+    /// The address of an HTTP server, or empty.
+    Url,
+    /// A file or directory.
+    Path,
+    /// A list of files or directories.
+    Paths,
+    /// Text that only the environment may hold, since files and command lines are read by others.
+    Secret,
 }
 
 const fn setting(
@@ -89,10 +128,31 @@ const fn setting(
         kind,
         unit,
         meaning,
+        variable: "",
+        enabled_by: "",
+        option: "",
+        has_effect: true,
     }
 }
 
-/// Spec 3 §11.2, and the keys that tune the ranker.
+/// A setting that only the operator has.
+const fn program(
+    section: &'static str,
+    key: &'static str,
+    value: ValueType,
+    default: &'static str,
+    meaning: &'static str,
+) -> Setting {
+    setting(
+        section,
+        key,
+        SettingKind::Program(value, default),
+        "",
+        meaning,
+    )
+}
+
+/// Every setting of spec 3 §11.2, the keys that tune the ranker, and those of the program.
 #[rustfmt::skip]
 pub static SETTINGS: &[Setting] = &[
     setting("matching", "min_score", SettingKind::Fraction(|it| &mut it.min_score), "", "skills below this score are left out"),
@@ -100,23 +160,95 @@ pub static SETTINGS: &[Setting] = &[
     setting("matching", "ambiguity_threshold", SettingKind::Fraction(|it| &mut it.ambiguity_threshold), "", "two best scores closer than this are ambiguous"),
     setting("matching", "min_confidence", SettingKind::Positive(|it| &mut it.min_confidence), "", "skills of the folder dialect below this confidence are left out"),
     setting("matching", "min_margin", SettingKind::Fraction(|it| &mut it.min_margin), "", "share of its score by which the best skill of the folder dialect must lead"),
-    setting("refresh", "enabled", SettingKind::Switch(|it| &mut it.refresh_enabled), "", "whether the skills are refreshed periodically"),
-    setting("refresh", "interval_minutes", SettingKind::Count(|it| &mut it.refresh_interval_minutes), "minutes", "time between two refreshes"),
-    setting("scripts", "enabled", SettingKind::Switch(|it| &mut it.scripts_enabled), "", "whether a server may run scripts"),
-    setting("scripts", "timeout_seconds", SettingKind::Lower(|it| &mut it.script_timeout_seconds), "seconds", "time after which a script is stopped"),
-    setting("scripts", "max_output_bytes", SettingKind::LowerBytes(|it| &mut it.script_max_output_bytes), "bytes", "how much of each output stream of a script is kept"),
-    setting("scripts", "allowed_extensions", SettingKind::Subset(|it| &mut it.script_extensions), "", "extensions of files that may be run"),
-    setting("scripts", "runners", SettingKind::Operator(r#"{".sh":"bash",".ts":"npx tsx",".js":"node",".py":"python3"}"#), "", "the program for each extension"),
+    setting("refresh", "enabled", SettingKind::Switch(|it| &mut it.refresh_enabled), "", "whether the skills are refreshed periodically").enabled_by("REFRESH_INTERVAL_MINUTES"),
+    setting("refresh", "interval_minutes", SettingKind::Count(|it| &mut it.refresh_interval_minutes), "minutes", "time between two refreshes; files every 5 seconds if not set").variable("REFRESH_INTERVAL_MINUTES"),
+    setting("scripts", "enabled", SettingKind::Switch(|it| &mut it.scripts_enabled), "", "whether a server may run scripts").without_effect(),
+    setting("scripts", "timeout_seconds", SettingKind::Lower(|it| &mut it.script_timeout_seconds), "seconds", "time after which a script is stopped").without_effect(),
+    setting("scripts", "max_output_bytes", SettingKind::LowerBytes(|it| &mut it.script_max_output_bytes), "bytes", "how much of each output stream of a script is kept").without_effect(),
+    setting("scripts", "allowed_extensions", SettingKind::Subset(|it| &mut it.script_extensions), "", "extensions of files that may be run").without_effect(),
+    setting("scripts", "runners", SettingKind::Operator(ValueType::TextMap, r#"{".sh":"bash",".ts":"npx tsx",".js":"node",".py":"python3"}"#), "", "the program for each extension").without_effect(),
     setting("assets", "max_size_bytes", SettingKind::LowerBytes(|it| &mut it.asset_max_bytes), "bytes", "size of the largest file that is served"),
-    setting("assets", "inline_text_max_bytes", SettingKind::LowerBytes(|it| &mut it.asset_inline_max_bytes), "bytes", "size of the largest text that is shown inline"),
-    setting("analytics", "enabled", SettingKind::Operator("false"), "", "whether events are recorded"),
-    setting("analytics", "endpoint", SettingKind::Operator("\"\""), "", "where events are sent"),
+    setting("assets", "inline_text_max_bytes", SettingKind::LowerBytes(|it| &mut it.asset_inline_max_bytes), "bytes", "size of the largest text that is shown inline").without_effect(),
+    setting("analytics", "enabled", SettingKind::Operator(ValueType::Boolean, "false"), "", "whether events are recorded").enabled_by("ANALYTICS_ENDPOINT").without_effect(),
+    setting("analytics", "endpoint", SettingKind::Operator(ValueType::Url, "\"\""), "", "where events are sent").variable("ANALYTICS_ENDPOINT").without_effect(),
+    program("content", "trust_config", ValueType::Boolean, "false", "whether content may also raise limits").option("--trust-content-config"),
+    program("skills", "paths", ValueType::Paths, "[]", "where to look if the command line names nothing; else the standard roots").variable("SKILLS_DIR").option("PATH, --dir, --bundle"),
+    program("skills", "project_roots", ValueType::Boolean, "true", "whether the standard roots of the project are read").option("--no-project-roots"),
+    program("skills", "max_files", ValueType::Whole(1, MOST), "1000000", "most files and directories below each directory that is named").option("--max-files"),
+    program("git", "repository", ValueType::Text, "\"\"", "git repository that the skills are in").variable("SKILLS_REPO").without_effect(),
+    program("git", "branch", ValueType::Text, "\"main\"", "its branch").variable("SKILLS_BRANCH").without_effect(),
+    program("git", "token", ValueType::Secret, "null", "token for a private repository").variable("GITHUB_TOKEN").without_effect(),
+    program("serve", "tools", ValueType::Text, "null", "tools and presets to offer, separated by commas; else those of use").option("--tools"),
+    program("serve", "dotted_names", ValueType::Boolean, "false", "whether tools have dotted names").option("--dotted-names"),
+    program("serve", "description_bytes", ValueType::Whole(0, MOST), "null", "most bytes of the list of skills in a tool's description").option("--description-bytes"),
+    program("http", "token", ValueType::Secret, "null", "token that clients of --http must have").variable("SKILLBUNDLE_TOKEN").option("--token-file"),
+    program("cache", "directory", ValueType::Path, "null", "where compiled skills are kept, or `off`; else in the user's cache").variable("SKILLBUNDLE_CACHE"),
+    program("log", "level", ValueType::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "\"warn\"", "what `serve` logs on stderr; with info each request of --http").variable("SKILLBUNDLE_LOG"),
 ];
 
+/// The largest whole number: doubles are exact up to it.
+const MOST: u64 = 9_000_000_000_000_000;
+
 impl Setting {
+    const fn variable(self, variable: &'static str) -> Self {
+        Self { variable, ..self }
+    }
+
+    const fn enabled_by(self, enabled_by: &'static str) -> Self {
+        Self { enabled_by, ..self }
+    }
+
+    const fn option(self, option: &'static str) -> Self {
+        Self { option, ..self }
+    }
+
+    const fn without_effect(self) -> Self {
+        Self {
+            has_effect: false,
+            ..self
+        }
+    }
+
+    /// The setting with this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        let (section, key) = name.split_once('.')?;
+        let mut settings = SETTINGS.iter();
+        settings.find(|it| it.section == section && it.key == key)
+    }
+
     /// Its name: section and key.
     pub fn name(&self) -> String {
         format!("{}.{}", self.section, self.key)
+    }
+
+    /// Whether content may name it.
+    pub const fn is_of_content(&self) -> bool {
+        !matches!(self.kind, SettingKind::Program(..))
+    }
+
+    /// What its value must be.
+    pub const fn value_type(&self) -> ValueType {
+        match self.kind {
+            SettingKind::Fraction(_) => ValueType::Fraction,
+            SettingKind::Positive(_) => ValueType::Positive,
+            SettingKind::Count(_) | SettingKind::Lower(_) => ValueType::Whole(1, u32::MAX as u64),
+            SettingKind::LowerBytes(_) => ValueType::Whole(0, MOST),
+            SettingKind::Switch(_) => ValueType::Boolean,
+            SettingKind::Subset(_) => ValueType::Texts,
+            SettingKind::Operator(value_type, _) | SettingKind::Program(value_type, _) => {
+                value_type
+            }
+        }
+    }
+
+    /// Its default as JSON; null if there is none, or if it depends on the skills.
+    pub fn default_value(&self) -> Value {
+        match self.kind {
+            SettingKind::Operator(_, default) | SettingKind::Program(_, default) => {
+                serde_json::from_str(default).expect("the table has valid JSON")
+            }
+            _ => self.value(&Settings::default()).unwrap_or_default(),
+        }
     }
 
     /// Its value as JSON, null if it depends on the skills; `None` if bundles do not carry it.
@@ -130,8 +262,153 @@ impl Setting {
             SettingKind::LowerBytes(slot) => (*slot(it)).into(),
             SettingKind::Switch(slot) => (*slot(it)).into(),
             SettingKind::Subset(slot) => std::mem::take(slot(it)).into(),
-            SettingKind::Operator(_) => return None,
+            SettingKind::Operator(..) | SettingKind::Program(..) => return None,
         })
+    }
+
+    /// Stores a value that its type accepts, if bundles carry it.
+    fn set(&self, settings: &mut Settings, value: &Value) {
+        match self.kind {
+            SettingKind::Fraction(slot) => *slot(settings) = value.as_f64().unwrap_or_default(),
+            SettingKind::Positive(slot) => *slot(settings) = value.as_f64(),
+            SettingKind::Count(slot) | SettingKind::Lower(slot) => {
+                let value = value.as_u64().and_then(|it| u32::try_from(it).ok());
+                *slot(settings) = value.unwrap_or(u32::MAX);
+            }
+            SettingKind::LowerBytes(slot) => *slot(settings) = value.as_u64().unwrap_or_default(),
+            SettingKind::Switch(slot) => *slot(settings) = value.as_bool().unwrap_or_default(),
+            SettingKind::Subset(slot) => *slot(settings) = texts(value).collect(),
+            SettingKind::Operator(..) | SettingKind::Program(..) => {}
+        }
+    }
+}
+
+impl PartialEq for Setting {
+    fn eq(&self, other: &Self) -> bool {
+        (self.section, self.key) == (other.section, other.key)
+    }
+}
+
+impl ValueType {
+    /// The type in words, such as `a number from 0 to 1`.
+    pub fn describe(self) -> String {
+        match self {
+            Self::Fraction => "a number from 0 to 1".to_owned(),
+            Self::Positive => "a number from 0 up".to_owned(),
+            Self::Whole(least, _) => format!("a whole number from {least} up"),
+            Self::Boolean => "true or false".to_owned(),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Text => "text".to_owned(),
+            Self::Texts => "a list of text".to_owned(),
+            Self::TextMap => "a text for each key".to_owned(),
+            Self::Url => "a URL".to_owned(),
+            Self::Path => "a path".to_owned(),
+            Self::Paths => "a list of paths".to_owned(),
+            Self::Secret => "a secret".to_owned(),
+        }
+    }
+
+    /// Whether a value is of this type.
+    pub fn accepts(self, value: &Value) -> bool {
+        match self {
+            Self::Fraction => value.as_f64().is_some_and(|it| (0.0..=1.0).contains(&it)),
+            Self::Positive => value.as_f64().is_some_and(|it| it.is_finite() && it >= 0.0),
+            Self::Whole(least, most) => value
+                .as_u64()
+                .is_some_and(|it| (least..=most).contains(&it)),
+            Self::Boolean => value.is_boolean(),
+            Self::Choice(words) => value.as_str().is_some_and(|it| words.contains(&it)),
+            Self::Text | Self::Secret => value.is_string(),
+            Self::Path => value.as_str().is_some_and(|it| !it.is_empty()),
+            Self::Texts | Self::Paths => {
+                let items = value.as_array();
+                items.is_some_and(|items| items.iter().all(Value::is_string))
+            }
+            Self::TextMap => {
+                let entries = value.as_object();
+                entries.is_some_and(|entries| entries.values().all(Value::is_string))
+            }
+            Self::Url => value.as_str().is_some_and(is_url),
+        }
+    }
+
+    /// The value of this type that a variable or an option says; `None` if it says none. Items of
+    /// lists are separated by commas; a list of paths is a single one, which may hold a comma. Of a
+    /// secret only that it is set.
+    pub fn parse(self, text: &str) -> Option<Value> {
+        let items = || {
+            text.split(',')
+                .map(str::trim)
+                .filter(|item| !item.is_empty())
+        };
+        let value = match self {
+            Self::Fraction | Self::Positive | Self::Whole(..) | Self::Boolean => {
+                serde_json::from_str(text.trim()).ok()?
+            }
+            Self::Choice(_) => text.trim().to_lowercase().into(),
+            Self::Text | Self::Url => text.trim().into(),
+            Self::Path => text.into(),
+            Self::Paths => [text].as_slice().into(),
+            Self::Texts => items().collect(),
+            Self::TextMap => {
+                let pairs = items().map(|item| item.split_once('='));
+                pairs.collect::<Option<Vec<_>>>()?.into_iter().collect()
+            }
+            Self::Secret => "set".into(),
+        };
+        self.accepts(&value).then_some(value)
+    }
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = String> {
+    let items = value.as_array().into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned)
+}
+
+/// Whether it is empty, or an address with a host and without a user and a password, which would
+/// show up in logs.
+fn is_url(text: &str) -> bool {
+    let rest = ["https://", "http://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    let is_plain = |text: &str| !text.contains(|it: char| it.is_whitespace() || it.is_control());
+    text.is_empty()
+        || rest.is_some_and(|rest| {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            !host.is_empty() && !host.contains('@') && is_plain(rest)
+        })
+}
+
+/// What the operator has decided about the settings, over what content says. Without a decision,
+/// content may tune and narrow: its limits apply as far as they are below the defaults.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// Whether content may also raise limits.
+    pub trusts_content: bool,
+    /// The settings that the operator has set, each with a value that its type accepts.
+    pub values: Vec<(&'static Setting, Value)>,
+}
+
+impl Overrides {
+    /// The settings that apply to content that carries these.
+    pub fn apply(&self, content: Settings) -> Settings {
+        let mut settings = content;
+        if !self.trusts_content {
+            settings.narrow_to(&Settings::default());
+        }
+        for (setting, value) in &self.values {
+            setting.set(&mut settings, value);
+        }
+        settings
+    }
+
+    /// The value that the operator has given to the setting with this name.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        let setting = Setting::find(name)?;
+        let mut values = self.values.iter();
+        values
+            .find(|(it, _)| *it == setting)
+            .map(|(_, value)| value)
     }
 }
 

@@ -2,6 +2,9 @@
 //! Inheritance is in `content.rs`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+
+use skillbundle_search::text::fold;
 
 use crate::blobs;
 use crate::catalog::Catalog;
@@ -82,11 +85,37 @@ impl<'a> Skill<'a> {
 
     /// The skill that is offered instead, if this one is shadowed.
     pub fn shadowed_by(&self) -> Result<Option<Skill<'a>>, Error> {
-        match (self.is_shadowed(), self.dialect) {
-            (false, _) => Ok(None),
-            (true, Dialect::Folder) => self.catalog.by_name(self.name),
-            (true, Dialect::Tree) => self.catalog.by_path(self.own_path()),
+        if !self.is_shadowed() {
+            return Ok(None);
         }
+        self.winner(&mut None)
+    }
+
+    /// As [`Self::shadowed_by`] of a shadowed skill. `winners` keeps what takes a pass over all
+    /// skills and is rarely needed: another skill may have the name as a path, or the path because
+    /// the label of its root was put in front of its own.
+    pub(crate) fn winner(
+        &self,
+        winners: &mut Option<HashMap<u32, u32>>,
+    ) -> Result<Option<Skill<'a>>, Error> {
+        let (likely, is_winner): (_, fn(&Self, &Self) -> bool) = match self.dialect {
+            Dialect::Folder => (self.catalog.by_name(self.name)?, |a, b| {
+                b.dialect == Dialect::Folder && fold(a.name) == fold(b.name)
+            }),
+            Dialect::Tree => (self.catalog.by_path(self.own_path())?, |a, b| {
+                a.own_path() == b.own_path()
+            }),
+        };
+        let is_winner = |it: &Self| !it.is_shadowed() && it.root < self.root && is_winner(self, it);
+        if let Some(winner) = likely.filter(is_winner) {
+            return Ok(Some(winner));
+        }
+        let winners = match winners {
+            Some(winners) => winners,
+            None => winners.insert(self.catalog.winners()?),
+        };
+        let winner = winners.get(&self.id).copied();
+        winner.map(|id| self.catalog.skill(id)).transpose()
     }
 
     /// The last segment of its path: spec 4's install name.

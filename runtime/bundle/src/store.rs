@@ -62,11 +62,11 @@ impl Store {
     /// there.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let store = Self::at(directory);
-        if !store.is_safe()? {
+        if !store.is_private()? {
             for directory in [directory, &store.bundles(), &store.references()] {
                 make_private(directory)?;
             }
-            if !store.is_safe()? {
+            if !store.is_private()? {
                 return Err(not_private(directory));
             }
         }
@@ -272,8 +272,8 @@ impl Store {
             .collect()
     }
 
-    /// Whether all directories exist and no other user can change them.
-    fn is_safe(&self) -> io::Result<bool> {
+    /// Whether all its directories exist and no other user can change them.
+    pub fn is_private(&self) -> io::Result<bool> {
         for directory in [&self.directory, &self.bundles(), &self.references()] {
             match fs::symlink_metadata(directory) {
                 Ok(metadata) if is_private(&metadata) => {}

@@ -11,7 +11,7 @@ use crate::cli::display::{counted, grouped, one_line};
 use crate::cli::json::{self, Envelope, TextSize};
 use crate::cli::output::Output;
 use crate::cli::table::Table;
-use crate::cli::tool_args::ToolArgs;
+use crate::cli::tool_args;
 use crate::sources::{Opened, Sources};
 
 /// Dropped skills that are named on a terminal; JSON names all.
@@ -30,12 +30,11 @@ pub(crate) fn show(
     out: &mut Output,
     host: &'static Host,
     server: &str,
-    tool_args: ToolArgs,
     (sources, opened): (&Sources, &Opened),
     as_json: bool,
 ) -> Result<Exit> {
     let source = sources.select()?.source()?;
-    let preview = Preview::new(&opened.bundle, &*source, &tool_args.options())?;
+    let preview = Preview::new(&opened.bundle, &*source, &tool_args::options()?)?;
     let view = HostView::new(host, server, &preview, &opened.bundle.catalog()?)?;
     let report = Report {
         host,

@@ -41,6 +41,11 @@ impl Http {
     pub(super) fn address(&self) -> Option<SocketAddr> {
         self.at
     }
+
+    /// The file with the token.
+    pub(super) const fn token_file(&self) -> Option<&PathBuf> {
+        self.token_file.as_ref()
+    }
 }
 
 /// Parses an address. Names are not looked up: what they resolve to may change, and with it who can

@@ -5,7 +5,6 @@
 mod queue;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
-use std::env;
 use std::io;
 use std::panic::{self, PanicHookInfo};
 use std::str::FromStr;
@@ -18,10 +17,11 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, set_global_default};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use crate::config;
 use queue::Queue;
 
 /// The environment variable with the log level.
-const VARIABLE: &str = "SKILLBUNDLE_LOG";
+pub(crate) const VARIABLE: &str = "SKILLBUNDLE_LOG";
 
 /// How long the end of the process waits for lines that are not written yet.
 const LAST_LINES: Duration = Duration::from_secs(1);
@@ -34,26 +34,20 @@ pub(super) struct Logging;
 /// Where the subscriber writes.
 struct Stderr;
 
-/// Logs to stderr from now on; stdout carries the protocol.
+/// Logs to stderr from now on, as the settings say; stdout carries the protocol.
 pub(super) fn to_stderr() -> Logging {
     // The default hook waits until stderr is read.
     panic::set_hook(Box::new(report_panic));
-    let wanted = env::var(VARIABLE).ok();
-    let level = wanted
-        .as_deref()
-        .map_or(Ok(LevelFilter::WARN), LevelFilter::from_str);
+    let config = config::current();
+    let level = config.text("log.level");
+    let level = level.and_then(|level| LevelFilter::from_str(&level).ok());
     let log = Log {
-        level: *level.as_ref().unwrap_or(&LevelFilter::WARN),
-        asked: wanted.is_some(),
+        level: level.unwrap_or(LevelFilter::WARN),
+        asked: config.origin("log.level").is_some(),
         writer: OnceLock::new(),
     };
     // Fails only if a test has set another subscriber.
     let _ = set_global_default(log);
-    if level.is_err() {
-        tracing::warn!(
-            "{VARIABLE}: expected off, error, warn, info, debug or trace; logging from warn on"
-        );
-    }
     Logging
 }
 
@@ -95,7 +89,7 @@ impl io::Write for Stderr {
 /// Filters events, and creates the writer for the first one.
 struct Log {
     level: LevelFilter,
-    /// Whether the variable sets a level.
+    /// Whether the operator has set the level.
     asked: bool,
     writer: OnceLock<Box<dyn Subscriber + Send + Sync>>,
 }
@@ -125,7 +119,7 @@ impl Subscriber for Log {
     }
 
     /// The protocol library warns of every request that is answered with an
-    /// error; that is not logged unless the variable is set. What it calls
+    /// error; that is not logged unless the level was set. What it calls
     /// information is several lines a request, and as good as our debugging.
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let level = *metadata.level();

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::Args;
+use crate::cli::tool_args::tools;
 
 impl Args {
     /// Parses the words after the program's name if they are a plain `serve`;
@@ -25,7 +26,7 @@ impl Args {
                     args.sources.no_project_roots = true;
                 }
                 "--tools" if args.tool_options.tools.is_none() => {
-                    args.tool_options.tools = Some(value(&mut words)?.to_str()?.parse().ok()?);
+                    args.tool_options.tools = Some(tools(value(&mut words)?.to_str()?).ok()?);
                 }
                 "--bundle" if args.sources.bundle.is_none() => {
                     args.sources.bundle = Some(value(&mut words)?);

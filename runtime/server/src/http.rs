@@ -113,7 +113,7 @@ fn bind_within(
     listener.set_nonblocking(true).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let auth = Auth::new(settings, address)?;
-    let refresher = Refresher::new(source);
+    let refresher = Refresher::new(source, &options.overrides);
     let server = Server::new(refresher.clone(), options);
     Ok(Bound {
         listener,

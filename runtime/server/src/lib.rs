@@ -23,6 +23,10 @@ mod stdio;
 #[cfg(unix)]
 mod testing;
 
+use std::sync::Arc;
+
+use skillbundle_format::Overrides;
+
 use mcp::Server;
 use source::Refresher;
 
@@ -52,6 +56,8 @@ pub struct Options {
     pub description_bytes: Option<usize>,
     /// Serve on over stdio after the process that started this one is gone.
     pub outlive_parent: bool,
+    /// What applies over the settings that the skills carry.
+    pub overrides: Arc<Overrides>,
     /// Methods of a test build.
     #[cfg(feature = "conformance-fixtures")]
     pub extra: Option<&'static Extra>,
@@ -64,16 +70,25 @@ impl Options {
 }
 
 /// Serves the skills of `source` on stdin and stdout until stdin ends, the reader of stdout or the
-/// host is gone, or the process is asked to stop. None of these is an error.
+/// host is gone, or the process is asked to stop. None of these is an error. If stdin ends without
+/// a single message, as in `serve </dev/null`, the skills are loaded once and it is an error if they
+/// cannot be.
 pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(Error::Runtime)?;
-    let server = Server::new(Refresher::new(source), options);
+    let skills = Refresher::new(source, &options.overrides);
+    let server = Server::new(skills.clone(), options);
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
-        stdio::run(server, input, output).await
+        match stdio::run(server, input, output).await? {
+            stdio::Ended::Served => Ok(()),
+            stdio::Ended::Unasked => tokio::select! {
+                loaded = skills.try_out() => loaded,
+                asked = platform::asked_to_stop() => asked.map_err(Error::Runtime),
+            },
+        }
     });
     // A load that is still running must not hold the process.
     runtime.shutdown_background();

@@ -41,14 +41,15 @@ pub trait Source: Send + Sync + 'static {
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error>;
 
     /// The same for a source whose files may be in the middle of a change. When it has read them, it
-    /// asks `is_torn`, which answers `None` if nothing watches them, and returns `None`, without
-    /// any other effect, if what it read does not count.
+    /// asks `unsettled` which of them were meanwhile; a directory stands for all below it, and the
+    /// answer is `None` if nothing watches them. It leaves what depends on them as it was in
+    /// `previous`, or returns `None`, without any other effect, if that is everything.
     fn load_whole(
         &self,
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> Option<bool>,
+        unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Loaded>, Error> {
-        let _ = is_torn;
+        let _ = unsettled;
         self.load(previous).map(Some)
     }
 
@@ -320,9 +321,9 @@ impl<S: Source + ?Sized> Source for Box<S> {
     fn load_whole(
         &self,
         previous: Option<&Bundle>,
-        is_torn: &dyn Fn() -> Option<bool>,
+        unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Loaded>, Error> {
-        (**self).load_whole(previous, is_torn)
+        (**self).load_whole(previous, unsettled)
     }
 
     fn stored(&self) -> Option<Loaded> {

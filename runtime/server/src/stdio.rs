@@ -6,7 +6,7 @@ mod lines;
 mod outbox;
 mod session;
 
-pub(crate) use session::run;
+pub(crate) use session::{Ended, run};
 
 #[cfg(test)]
 #[cfg(unix)]

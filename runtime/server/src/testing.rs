@@ -392,7 +392,9 @@ pub(crate) fn start(source: impl Source, options: Options) -> Pipes {
             let input = Input::new(requests.into()).unwrap();
             let output = Output::new(replies.as_fd()).unwrap();
             drop(replies);
-            stdio::run(Server::new(Refresher::new(source), options), input, output).await
+            let refresher = Refresher::new(source, &options.overrides);
+            let server = Server::new(refresher, options);
+            stdio::run(server, input, output).await.map(drop)
         });
         // A test that has seen enough listens no more.
         let _ = done.send(ended);

@@ -31,7 +31,7 @@ proptest! {
 fn check_set(set: &SkillSet, catalog: Catalog<'_>) {
     assert_eq!(catalog.len(), set.skills.len());
     assert_eq!(catalog.is_empty(), set.skills.is_empty());
-    assert_eq!(catalog.settings().expect("settings"), set.settings);
+    assert_eq!(catalog.content_settings().expect("settings"), set.settings);
     let roots = catalog.roots().expect("roots");
     assert_eq!(roots.len(), set.roots.len());
     for (root, entry) in roots.iter().zip(&set.roots) {

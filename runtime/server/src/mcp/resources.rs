@@ -9,7 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::Resource as Described;
 use rmcp::model::{CompletionInfo, ResourceTemplate};
 use serde::{Deserialize, Serialize};
-use skillbundle_format::{Published, PublishedSkill, Resource};
+use skillbundle_format::hosts::URI_BYTES;
+use skillbundle_format::{Dialect, Error, Published, PublishedSkill, Resource, Skill};
 
 use super::notifier::NotifiedList;
 use super::results::{PageParams, PagedList, loaded, no_resource, unreadable, write_cacheable};
@@ -51,7 +52,7 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
     let start = listing.start(&params)?;
     let end = published.len().min(start.saturating_add(MOST));
     let resources = (start..end).map(|number| entry(&published.skill(number)?));
-    let resources: Result<Vec<_>, skillbundle_format::Error> = resources.collect();
+    let resources: Result<Vec<_>, Error> = resources.collect();
     let next = listing.next(end, published.len());
     call.server.seen(NotifiedList::Resources, Some(skills));
     write_cacheable(
@@ -63,7 +64,7 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
     )
 }
 
-fn entry(skill: &PublishedSkill<'_>) -> Result<Described, skillbundle_format::Error> {
+fn entry(skill: &PublishedSkill<'_>) -> Result<Described, Error> {
     Ok(described(&skill.resource()?).with_description(skill.skill.description))
 }
 
@@ -105,17 +106,71 @@ pub(crate) fn read(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
         content: TextOrBlob<'a>,
     }
     let Uri { uri } = call.request.params()?;
-    let published = published(loaded(skills)?)?;
-    let Some(file) = published.resource(&uri).map_err(unreadable)? else {
+    let skills = loaded(skills)?;
+    let published = published(skills)?;
+    let found = match published.resource(&uri).map_err(unreadable)? {
+        Some(file) => Some(Found {
+            mime: file.mime,
+            is_text: file.is_text,
+            bytes: file.bytes().map_err(unreadable)?,
+        }),
+        None => of_shadowed(skills, &uri).map_err(unreadable)?,
+    };
+    let Some(found) = found else {
         return Err(missing(&published, &uri)?);
     };
-    let bytes = file.bytes().map_err(unreadable)?;
     let contents = ResourceContents {
         uri: &uri,
-        mime_type: file.mime,
-        content: TextOrBlob::of(&file, &bytes),
+        mime_type: found.mime,
+        content: found.content(),
     };
     write_cacheable(call, out, None, "contents", &[contents])
+}
+
+/// What is read under a URI.
+struct Found<'a> {
+    mime: &'a str,
+    /// Whether it can be sent as text without changing a byte.
+    is_text: bool,
+    bytes: Cow<'a, [u8]>,
+}
+
+/// A file of a skill that is not offered: it has no URI in the extension, but the address of the
+/// skill leads to it, as in the tool `skill`.
+fn of_shadowed<'a>(skills: &'a Generation, uri: &str) -> Result<Option<Found<'a>>, Error> {
+    let catalog = skills.catalog()?;
+    // Longer ones would cost time that grows with the square of their length.
+    let Some(path) = uri.strip_prefix(SCHEME).filter(|it| it.len() <= URI_BYTES) else {
+        return Ok(None);
+    };
+    for (slash, _) in path.match_indices('/') {
+        let (skill, file) = (&path[..slash], &path[slash + 1..]);
+        let Some(skill) = catalog.by_path(skill)?.filter(Skill::is_shadowed) else {
+            continue;
+        };
+        if file == "SKILL.md" {
+            let bytes = match skill.dialect {
+                Dialect::Folder => skill.source()?,
+                // Its own file would be half of what its author means: it inherits the rest.
+                Dialect::Tree => Cow::Owned(skill.content()?.into_bytes()),
+            };
+            return Ok(Some(Found {
+                mime: "text/markdown",
+                is_text: true,
+                bytes,
+            }));
+        }
+        if let Some((file, _)) = skill.find_file(file)?
+            && let Some(bytes) = file.bytes()?
+        {
+            return Ok(Some(Found {
+                mime: file.mime,
+                is_text: file.is_text,
+                bytes,
+            }));
+        }
+    }
+    Ok(None)
 }
 
 /// The form in which a file is sent: as text if that changes none of its bytes.
@@ -127,11 +182,11 @@ enum TextOrBlob<'a> {
     Blob(String),
 }
 
-impl<'a> TextOrBlob<'a> {
-    fn of(file: &Resource<'_>, bytes: &'a [u8]) -> Self {
-        match std::str::from_utf8(bytes) {
-            Ok(text) if file.is_text => Self::Text(text),
-            _ => Self::Blob(STANDARD.encode(bytes)),
+impl Found<'_> {
+    fn content(&self) -> TextOrBlob<'_> {
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) if self.is_text => TextOrBlob::Text(text),
+            _ => TextOrBlob::Blob(STANDARD.encode(&self.bytes)),
         }
     }
 }

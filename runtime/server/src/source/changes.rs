@@ -10,8 +10,8 @@ use tokio::time::sleep;
 use super::Refresher;
 use super::watch::{LONGEST, QUIET, Watch};
 
-/// How often the timer asks. Calls see every edit at once anyway; this is for hosts that sit idle
-/// with an old list.
+/// How often the timer asks, unless `refresh.interval_minutes` is set. Calls see every edit at once
+/// anyway; this is for hosts that sit idle with an old list.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Asking may take a hundredth of the time between two looks: sweeping 10,000 files takes 18 ms, so
@@ -48,10 +48,12 @@ impl<'a> Changes<'a> {
     pub(crate) async fn settled(&mut self) {
         while !self.has_changed() {
             let watch = self.refresher.watch();
+            let pause = self.refresher.interval(self.pause);
+            let is_timed = watch.is_none() && pause.is_some();
             tokio::select! {
                 _ = self.published.changed() => break,
                 () = reported(watch.as_deref()) => break,
-                () = sleep(self.pause), if watch.is_none() => self.look().await,
+                () = sleep(pause.unwrap_or_default()), if is_timed => self.look().await,
             }
         }
         let latest = tokio::time::Instant::now() + LONGEST;
@@ -104,7 +106,10 @@ async fn reported(watch: Option<&Watch>) {
 #[cfg(unix)]
 mod tests {
     use std::future::Future;
+    use std::sync::Arc;
 
+    use serde_json::Value;
+    use skillbundle_format::{Overrides, Setting};
     use tokio::time::timeout;
 
     use super::*;
@@ -128,7 +133,7 @@ mod tests {
     fn a_change_that_a_call_saw_is_reported_after_a_quiet_time() {
         on_jumping_clock(async {
             let source = Fake::new(spec_folders());
-            let refresher = Refresher::new(source.clone());
+            let refresher = Refresher::new(source.clone(), &Arc::default());
             let mut changes = Changes::new(&refresher);
             let began = tokio::time::Instant::now();
             let _ = refresher.current().await;
@@ -143,7 +148,7 @@ mod tests {
     fn without_calls_a_timer_sees_the_change() {
         on_jumping_clock(async {
             let source = Fake::new(spec_folders());
-            let refresher = Refresher::new(source.clone());
+            let refresher = Refresher::new(source.clone(), &Arc::default());
             let _ = refresher.current().await;
             let mut changes = Changes::new(&refresher);
             let began = tokio::time::Instant::now();
@@ -157,7 +162,7 @@ mod tests {
     fn the_timer_asks_no_more_often_than_every_five_seconds() {
         on_jumping_clock(async {
             let source = Fake::new(spec_folders());
-            let refresher = Refresher::new(source.clone());
+            let refresher = Refresher::new(source.clone(), &Arc::default());
             let _ = refresher.current().await;
             let before = source.looks();
             let mut changes = Changes::new(&refresher);
@@ -169,10 +174,46 @@ mod tests {
     }
 
     #[test]
+    fn settings_say_how_often_the_timer_asks_and_whether_it_does() {
+        let set = |name: &str, value: Value| (Setting::find(name).unwrap(), value);
+        let hourly = set("refresh.interval_minutes", 60.into());
+        let off = set("refresh.enabled", false.into());
+        let quarter = set("refresh.interval_minutes", 15.into());
+        for (decided, (content_refreshes, content_minutes), seconds, looks) in [
+            (vec![], (true, 15), 182, 36),
+            (vec![], (true, 30), 7201, 4),
+            (vec![], (false, 15), 7201, 0),
+            (vec![quarter], (true, 30), 7201, 8),
+            (vec![hourly.clone()], (true, 15), 7201, 2),
+            (vec![hourly.clone()], (false, 15), 7201, 0),
+            (vec![hourly, off], (true, 15), 7201, 0),
+        ] {
+            let mut skills = spec_folders();
+            skills.settings.refresh_enabled = content_refreshes;
+            skills.settings.refresh_interval_minutes = content_minutes;
+            let overrides = Overrides {
+                values: decided,
+                ..Overrides::default()
+            };
+            on_jumping_clock(async {
+                let source = Fake::new(skills);
+                let refresher = Refresher::new(source.clone(), &Arc::new(overrides));
+                let _ = refresher.current().await;
+                let before = source.looks();
+                let mut changes = Changes::new(&refresher);
+                let nothing = timeout(Duration::from_secs(seconds), changes.settled()).await;
+                assert!(nothing.is_err());
+                let found = source.looks() - before;
+                assert_eq!(found, looks, "{content_refreshes} {content_minutes}");
+            });
+        }
+    }
+
+    #[test]
     fn changes_of_a_source_that_never_rests_are_reported_in_the_end() {
         on_jumping_clock(async {
             let source = Fake::new(spec_folders());
-            let refresher = Refresher::new(source.clone());
+            let refresher = Refresher::new(source.clone(), &Arc::default());
             let mut changes = Changes::new(&refresher);
             let began = tokio::time::Instant::now();
             let restless = async {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use skillbundle_format::{Bundle, Catalog};
+use skillbundle_format::{Bundle, Catalog, Overrides};
 use skillbundle_search::text::fold;
 use tokio::sync::watch;
 
@@ -60,9 +60,9 @@ impl Current {
 }
 
 impl Generation {
-    /// Takes what a source has loaded. A bundle whose index cannot be read is an error, so it
+    /// Takes what a source has loaded, with the operator's settings over its own. A bundle whose index cannot be read is an error, so it
     /// never replaces one that can be.
-    pub(crate) fn new(mut loaded: Loaded) -> Result<Self, Error> {
+    pub(crate) fn new(mut loaded: Loaded, overrides: &Arc<Overrides>) -> Result<Self, Error> {
         for notice in &loaded.notices {
             tracing::warn!("{notice}");
         }
@@ -72,7 +72,7 @@ impl Generation {
         let here = env::current_dir().ok();
         let prefix = |base: &Option<PathBuf>| prefix(base.as_deref(), here.as_deref());
         Ok(Self {
-            bundle: loaded.bundle,
+            bundle: loaded.bundle.overridden(overrides),
             prefixes: loaded.bases.iter().map(prefix).collect(),
             bases: loaded.bases,
             broken: loaded.broken,

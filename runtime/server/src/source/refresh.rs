@@ -12,7 +12,6 @@
 
 mod check;
 
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -20,15 +19,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
+use skillbundle_format::{Overrides, Settings};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::{sleep, timeout};
 
 use super::current::{Current, Generation};
-use super::watch::{LONGEST, Unwatchable, Verdict, Watch};
+use super::watch::{EVERYTHING, LONGEST, Unwatchable, Verdict, Watch};
 use super::{Kind, Source};
 use crate::error::Error;
-use check::{Check, Discarding, STILL_SERVED};
+use check::{Check, STILL_SERVED};
 
 /// How long a call waits for a load, if there are skills to answer from meanwhile.
 const LOAD: Duration = Duration::from_secs(2);
@@ -58,9 +58,6 @@ const ATTEMPTS: usize = 3;
 const NEXT_ATTEMPT: Duration = Duration::from_millis(10);
 const WAITS: usize = 20;
 
-/// How long loads are discarded if each of them meets other incomplete files.
-const STALEST: Duration = Duration::from_secs(30);
-
 /// Reported instead of the text of a panic.
 const PANICKED: &str = "reading the skills failed unexpectedly; stderr says how";
 
@@ -70,6 +67,8 @@ pub(crate) struct Refresher(Arc<Inner>);
 
 struct Inner {
     source: Box<dyn Source>,
+    /// What applies over the settings that the skills carry.
+    overrides: Arc<Overrides>,
     current: Current,
     /// Reports changes; empty where nothing can be watched.
     watch: ArcSwapOption<Watch>,
@@ -101,9 +100,10 @@ pub(crate) enum Refreshed {
 pub(crate) struct NotLoaded(pub(crate) String);
 
 impl Refresher {
-    pub(crate) fn new(source: impl Source) -> Self {
+    pub(crate) fn new(source: impl Source, overrides: &Arc<Overrides>) -> Self {
         Self(Arc::new(Inner {
             source: Box::new(source),
+            overrides: Arc::clone(overrides),
             current: Current::new(),
             watch: ArcSwapOption::empty(),
             check: Arc::default(),
@@ -139,6 +139,25 @@ impl Refresher {
         self.0.current.get()
     }
 
+    /// How often the timer looks at a source that is not watched: `refresh.interval_minutes`, or
+    /// `usual` if nobody has set it. `None` if the skills are not to be refreshed periodically.
+    pub(super) fn interval(&self, usual: Duration) -> Option<Duration> {
+        let overrides = &self.0.overrides;
+        let settings = self
+            .loaded()
+            .and_then(|it| it.catalog().ok()?.settings().ok());
+        let settings = settings.unwrap_or_else(|| overrides.apply(Settings::default()));
+        let minutes = settings.refresh_interval_minutes;
+        let is_set = minutes != Settings::default().refresh_interval_minutes
+            || overrides.value("refresh.interval_minutes").is_some();
+        let interval = if is_set {
+            Duration::from_secs(60 * u64::from(minutes))
+        } else {
+            usual
+        };
+        settings.refresh_enabled.then_some(interval)
+    }
+
     /// The watch on the source, if there is one.
     pub(super) fn watch(&self) -> Option<Arc<Watch>> {
         self.0.watch.load_full()
@@ -170,13 +189,14 @@ impl Refresher {
 
     /// The skills as they are now.
     pub(crate) async fn current(&self) -> Result<Arc<Generation>, NotLoaded> {
-        loop {
+        if let Some(ready) = self.ready() {
+            return ready;
+        }
+        // Once only: where files come and go all the time, there is always one to wait for.
+        if let Some(Verdict::Wait(time)) = self.0.verdict() {
+            sleep(time).await;
             if let Some(ready) = self.ready() {
                 return ready;
-            }
-            match self.0.verdict() {
-                Some(Verdict::Wait(time)) => sleep(time).await,
-                _ => break,
             }
         }
         let mut look = std::pin::pin!(self.look_since(Instant::now()));
@@ -261,6 +281,14 @@ impl Refresher {
         }
     }
 
+    /// Loads the skills once. Fails if they cannot be loaded; findings are nobody's concern here.
+    pub(crate) async fn try_out(&self) -> Result<(), Error> {
+        let inner = Arc::clone(&self.0);
+        let load = move || Ok(inner.source.load(None)?.bundle.catalog().map(drop)?);
+        let loaded = tokio::task::spawn_blocking(load).await;
+        loaded.unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
+    }
+
     /// Runs a look at the source on a thread of its own.
     async fn apart(
         &self,
@@ -300,14 +328,14 @@ impl Inner {
 
     /// Publishes what an earlier process has stored.
     fn publish_stored(&self) -> Option<Arc<Generation>> {
-        let stored = Generation::new(self.source.stored()?).ok()?;
+        let stored = Generation::new(self.source.stored()?, &self.overrides).ok()?;
         self.unverified.store(true, Ordering::Release);
         self.current.publish(stored);
         self.current.get()
     }
 
     fn publish_stand_in(&self) -> Option<Arc<Generation>> {
-        let stand_in = Generation::new(self.source.stand_in()?).ok()?;
+        let stand_in = Generation::new(self.source.stand_in()?, &self.overrides).ok()?;
         self.current.publish(stand_in);
         self.current.get()
     }
@@ -456,13 +484,8 @@ impl Inner {
     }
 
     /// Loads and publishes. `state` was asked for before, so a change during the load shows as a
-    /// moved fingerprint the next time. Returns what has been discarded, if that is the outcome.
-    fn load(
-        &self,
-        check: &mut Check,
-        state: u64,
-        discarding: Option<Discarding>,
-    ) -> Option<Discarding> {
+    /// moved fingerprint the next time. Returns since when loads are discarded, if this one was.
+    fn load(&self, check: &mut Check, state: u64, discarding: Option<Instant>) -> Option<Instant> {
         let previous = self.current.get();
         // Nothing is built on what is damaged.
         let intact = previous.as_ref().filter(|it| !it.is_damaged());
@@ -471,22 +494,30 @@ impl Inner {
         if let Some(watch) = &watch {
             watch.reading_begins();
         }
-        let patience = if previous.is_some() { STALEST } else { LONGEST };
-        let discarding = RefCell::new(discarding);
-        let is_torn = || {
-            let torn = watch.as_ref()?.torn();
-            let is_locked = previous.is_some() && self.source.is_being_changed();
-            let mut discarding = discarding.borrow_mut();
-            let discarding = discarding.get_or_insert_with(|| Discarding::new(&torn));
-            Some(is_locked || !torn.is_empty() && discarding.discards(&torn, patience))
+        let since = discarding.unwrap_or_else(Instant::now);
+        let unsettled = || {
+            let unsettled = watch.as_ref()?.unsettled();
+            let wait = match intact {
+                Some(_) => self.source.is_being_changed(),
+                // Nothing to leave as it was.
+                None => !unsettled.is_empty() && since.elapsed() < LONGEST,
+            };
+            Some(match intact {
+                _ if wait => vec![EVERYTHING.into()],
+                Some(_) => unsettled,
+                None => Vec::new(),
+            })
         };
         let loaded = catch_unwind(AssertUnwindSafe(|| {
-            self.source.load_whole(bundle, &is_torn)
+            self.source.load_whole(bundle, &unsettled)
         }))
         .unwrap_or_else(|_| Err(Error::Source(PANICKED.to_owned())))
-        .and_then(|loaded| loaded.map(Generation::new).transpose());
+        .and_then(|loaded| {
+            let generation = |loaded| Generation::new(loaded, &self.overrides);
+            loaded.map(generation).transpose()
+        });
         match loaded {
-            Ok(None) => return discarding.into_inner(),
+            Ok(None) => return Some(since),
             Ok(Some(generation)) => {
                 tracing::info!(
                     skills = generation.len(),

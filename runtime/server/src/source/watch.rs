@@ -20,7 +20,6 @@ mod system;
 )]
 mod pending;
 
-use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +27,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pending::Pending;
-pub(crate) use pending::{LONGEST, QUIET, WatchedName};
+pub(crate) use pending::{LONGEST, QUIET};
 
 /// The places whose changes matter to a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,6 +40,24 @@ pub struct WatchPaths {
     pub entries: Vec<PathBuf>,
     /// Single files elsewhere, whose contents matter too.
     pub files: Vec<PathBuf>,
+}
+
+/// The directory that everything is below.
+pub(crate) const EVERYTHING: &str = "/";
+
+impl WatchPaths {
+    /// Watches these places for a moment, to see whether that is possible.
+    ///
+    /// # Errors
+    /// `Unsupported` if this build, this system or a file system there reports no changes;
+    /// otherwise what the system says, for instance that all its watches are in use.
+    pub fn try_watch(&self) -> io::Result<()> {
+        let watched = Watch::new().and_then(|watch| watch.add(self));
+        watched.map_err(|reason| match reason {
+            Unwatchable::Refused(error) => error,
+            other => io::Error::new(io::ErrorKind::Unsupported, other.to_string()),
+        })
+    }
 }
 
 /// A set of watched places, and what has happened there.
@@ -112,14 +129,18 @@ impl Watch {
         self.collect().reading_begins(Instant::now());
     }
 
-    /// The files that were incomplete at any time since reading began: what was read may be half of
-    /// them.
-    pub(crate) fn torn(&self) -> HashSet<WatchedName> {
-        self.collect().torn.clone()
+    /// The files and directories that changed since reading began, or were incomplete then: what was
+    /// read may be half of them. A directory stands for everything below it.
+    pub(crate) fn unsettled(&self) -> Vec<PathBuf> {
+        let pending = self.collect();
+        match pending.torn() {
+            Some(places) => self.events.paths(places),
+            None => vec![EVERYTHING.into()],
+        }
     }
 
     /// A look at the source has ended. If it went well, the current skills are those of the time
-    /// when it began, and only later changes count.
+    /// when it began, but for what was incomplete; that and later changes remain to be read.
     pub(crate) fn look_ended(&self, well: bool) {
         let mut pending = self.collect();
         pending.look_ended(well);

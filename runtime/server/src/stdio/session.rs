@@ -38,6 +38,15 @@ const LAST_MESSAGES: Duration = Duration::from_secs(1);
 /// How long the pipes of a host that is gone must be silent.
 const SILENCE: Duration = Duration::from_secs(4);
 
+/// How a session ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// stdin ended without a single message: nobody has seen whether the skills load.
+    Unasked,
+    /// In any other way.
+    Served,
+}
+
 /// What arrives.
 struct Session {
     input: Input,
@@ -46,6 +55,8 @@ struct Session {
     heard: Arc<tokio::sync::Notify>,
     /// Messages handled in this turn.
     taken: usize,
+    /// Whether there was any message at all.
+    was_asked: bool,
     ended: bool,
     dispatcher: Dispatcher,
 }
@@ -60,7 +71,7 @@ struct Dispatcher {
 
 /// Serves one client until it closes stdin or stops reading stdout, until the process is asked to
 /// stop, or until its host is gone.
-pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<(), Error> {
+pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<Ended, Error> {
     let outbox = Arc::new(Outbox::new(output));
     let closing = CancellationToken::new();
     let heard = Arc::new(tokio::sync::Notify::new());
@@ -70,6 +81,7 @@ pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<
         lines: Lines::default(),
         heard: Arc::clone(&heard),
         taken: 0,
+        was_asked: false,
         ended: false,
         dispatcher: Dispatcher {
             server: server.for_session(closing.clone()),
@@ -83,6 +95,11 @@ pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<
         // A request that takes longer is lost.
         let _ = timeout(DRAIN, outbox.idle()).await;
         outbox.last_flush().await;
+        if session.was_asked {
+            Ended::Served
+        } else {
+            Ended::Unasked
+        }
     };
     let stopped = async {
         tokio::select! {
@@ -92,14 +109,14 @@ pub(crate) async fn run(server: Server, input: Input, output: Output) -> Result<
         }
     };
     tokio::select! {
-        () = to_the_end => Ok(()),
+        ended = to_the_end => Ok(ended),
         stopped = stopped => {
             closing.cancel();
             // Lets listeners send their results.
             tokio::task::yield_now().await;
             // What has not left by then never will.
             let _ = timeout(GRACE, outbox.flushed()).await;
-            stopped
+            stopped.map(|()| Ended::Served)
         }
     }
 }
@@ -139,6 +156,7 @@ impl Session {
                 }
             };
             self.taken += 1;
+            self.was_asked = true;
             self.heard.notify_waiters();
             self.dispatcher.dispatch(message);
         }

@@ -1,10 +1,7 @@
 //! What is known about a source between two looks at it: which state is loaded, what failed and when,
-//! and which loads were discarded because files were being written.
+//! and since when loads are discarded because files are being written.
 
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
-
-use crate::source::watch::{LONGEST, WatchedName};
 
 /// How long a state that did not load is left alone. Without this pause every call would try
 /// again; with it a passing failure (no file descriptors left) still heals.
@@ -24,17 +21,10 @@ pub(super) struct Check {
     /// When the last look at the source began.
     pub(super) began: Option<Instant>,
     pub(super) failure: Option<Failure>,
-    /// Set while loads are discarded because files were being written.
-    pub(super) discarding: Option<Discarding>,
+    /// Since when loads are discarded because files are being written.
+    pub(super) discarding: Option<Instant>,
     /// When watching failed.
     pub(super) unwatchable: Option<Instant>,
-}
-
-/// Loads that were discarded, one after the other.
-pub(super) struct Discarding {
-    since: Instant,
-    /// The files that were incomplete in each of them.
-    always: HashSet<WatchedName>,
 }
 
 pub(super) struct Failure {
@@ -43,26 +33,6 @@ pub(super) struct Failure {
     at: Instant,
     reported: Instant,
     pub(super) reason: String,
-}
-
-impl Discarding {
-    /// The first load to be discarded, because these files were incomplete.
-    pub(super) fn new(torn: &HashSet<WatchedName>) -> Self {
-        Self {
-            since: Instant::now(),
-            always: torn.clone(),
-        }
-    }
-
-    /// Whether to discard one more load, during which these files were incomplete. A file that
-    /// never comes to rest, such as a log, counts as it is after a while; if there are always
-    /// others, everything does after `patience`.
-    pub(super) fn discards(&mut self, torn: &HashSet<WatchedName>, patience: Duration) -> bool {
-        self.always.retain(|place| torn.contains(place));
-        let age = self.since.elapsed();
-        let has_others = torn.len() > self.always.len();
-        age < LONGEST || has_others && age < patience
-    }
 }
 
 impl Check {

@@ -23,7 +23,7 @@ async fn current(refresher: &Refresher) -> Result<Arc<Generation>, NotLoaded> {
 fn nothing_is_asked_before_the_first_call_and_one_load_serves_until_something_moves() {
     on_runtime(async {
         let source = Fake::new(spec_folders());
-        let refresher = Refresher::new(source.clone());
+        let refresher = Refresher::new(source.clone(), &Arc::default());
         assert_eq!((source.looks(), source.loads()), (0, 0));
         let first = current(&refresher).await.unwrap();
         let second = current(&refresher).await.unwrap();
@@ -44,7 +44,7 @@ fn calls_that_arrive_together_share_one_look_and_one_load() {
     on_runtime(async {
         let source = Fake::slow(spec_folders());
         source.close_gate();
-        let refresher = Refresher::new(source.clone());
+        let refresher = Refresher::new(source.clone(), &Arc::default());
         let calls: Vec<_> = (0..20)
             .map(|_| {
                 let refresher = refresher.clone();
@@ -71,7 +71,7 @@ fn a_load_outlives_the_call_that_began_it() {
     on_runtime(async {
         let source = Fake::slow(spec_folders());
         source.close_gate();
-        let refresher = Refresher::new(source.clone());
+        let refresher = Refresher::new(source.clone(), &Arc::default());
         for _ in 0..5 {
             tokio::select! {
                 biased;
@@ -90,7 +90,7 @@ fn a_load_outlives_the_call_that_began_it() {
 fn a_failed_load_is_not_tried_again_by_every_call() {
     on_runtime(async {
         let source = Fake::new(spec_folders());
-        let refresher = Refresher::new(source.clone());
+        let refresher = Refresher::new(source.clone(), &Arc::default());
         let old = current(&refresher).await.unwrap();
         source.break_down(Some("cut short"));
         for _ in 0..10 {
@@ -120,7 +120,7 @@ fn every_kind_of_failure_is_kept_from_the_calls() {
                     Fake::new(spec_folders())
                 };
                 source.break_down(Some(failure));
-                let refresher = Refresher::new(source.clone());
+                let refresher = Refresher::new(source.clone(), &Arc::default());
                 let Err(NotLoaded(reason)) = current(&refresher).await else {
                     panic!("{failure} gave skills")
                 };
@@ -146,7 +146,7 @@ fn every_kind_of_failure_is_kept_from_the_calls() {
 fn a_refresh_loads_even_if_nothing_moved_and_reports_failures() {
     on_runtime(async {
         let source = Fake::new(spec_folders());
-        let refresher = Refresher::new(source.clone());
+        let refresher = Refresher::new(source.clone(), &Arc::default());
         assert_eq!(refresher.refresh().await, Refreshed::Done(3));
         assert_eq!(refresher.refresh().await, Refreshed::Done(3));
         assert_eq!(source.loads(), 2);
@@ -174,7 +174,7 @@ fn an_archive_is_opened_again_when_its_file_is_replaced() {
             .unwrap();
     };
     on_runtime(async {
-        let refresher = Refresher::new(crate::Archive::new(&path, None).unwrap());
+        let refresher = Refresher::new(crate::Archive::new(&path, None).unwrap(), &Arc::default());
         let Err(NotLoaded(reason)) = current(&refresher).await else {
             panic!("there is no file yet")
         };
@@ -204,7 +204,7 @@ fn stored_skills_are_served_until_the_first_look_and_no_longer() {
             let source = Fake::slow(spec_folders());
             source.store(set(vec![folder("old", "d", "b")]));
             source.be_changed(held_up);
-            let refresher = Refresher::new(source.clone());
+            let refresher = Refresher::new(source.clone(), &Arc::default());
             let first = current(&refresher).await.unwrap();
             assert_eq!(
                 (first.len(), source.looks()),

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use tokio::io::Interest as Readiness;
 use tokio::io::unix::AsyncFd;
 
-use super::pending::Pending;
+use super::pending::{Pending, WatchedName};
 use super::{Unwatchable, WatchPaths};
 
 /// Bytes of events read at once: some hundred.
@@ -59,10 +59,17 @@ const WITHOUT_EVENTS: &[FsWord] = &[
 #[derive(Debug)]
 pub(super) struct Events {
     queue: OwnedFd,
-    watched: Mutex<HashMap<i32, Interest>>,
+    watched: Mutex<HashMap<i32, Watched>>,
 }
 
-/// What matters in a watched directory.
+/// A watched directory.
+#[derive(Debug)]
+struct Watched {
+    path: PathBuf,
+    interest: Interest,
+}
+
+/// What matters in it.
 #[derive(Debug)]
 enum Interest {
     Everything,
@@ -83,7 +90,8 @@ impl Events {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for directory in &paths.directories {
             if let Some(number) = self.watch(directory, NAMES | CONTENTS)? {
-                watched.insert(number, Interest::Everything);
+                let (path, interest) = (directory.clone(), Interest::Everything);
+                watched.insert(number, Watched { path, interest });
             }
         }
         let entries = paths.entries.iter().map(|entry| (entry, NAMES));
@@ -95,10 +103,11 @@ impl Events {
             let Some(number) = self.watch(parent, events)? else {
                 continue;
             };
-            let interest = watched
-                .entry(number)
-                .or_insert_with(|| Interest::Names(HashSet::new()));
-            if let Interest::Names(names) = interest {
+            let directory = watched.entry(number).or_insert_with(|| Watched {
+                path: parent.to_owned(),
+                interest: Interest::Names(HashSet::new()),
+            });
+            if let Interest::Names(names) = &mut directory.interest {
                 names.insert(name.to_owned());
             }
         }
@@ -128,6 +137,14 @@ impl Events {
     /// Whether the kernel has queued no event. If it cannot say, there may be one.
     pub(super) fn is_empty(&self) -> bool {
         rustix::io::ioctl_fionread(&self.queue).is_ok_and(|bytes| bytes == 0)
+    }
+
+    /// The paths of these places. Those of directories that are gone are left out: what happened to
+    /// such a directory is a place in another one.
+    pub(super) fn paths<'a>(&self, places: impl Iterator<Item = &'a WatchedName>) -> Vec<PathBuf> {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = |(number, name): &WatchedName| Some(watched.get(number)?.path.join(name));
+        places.filter_map(path).collect()
     }
 
     /// Moves every queued event to `pending`.
@@ -179,7 +196,7 @@ impl Events {
 
 /// Notes one event.
 fn note(
-    watched: &mut HashMap<i32, Interest>,
+    watched: &mut HashMap<i32, Watched>,
     pending: &mut Pending,
     number: i32,
     events: ReadFlags,
@@ -198,9 +215,12 @@ fn note(
         // own parent is watched too, but the parent of a root may not be readable.
         return pending.note_unknown(now);
     };
-    match watched.get(&number) {
+    match watched.get(&number).map(|it| &it.interest) {
         Some(Interest::Everything) => {}
-        Some(Interest::Names(names)) if names.contains(name) => {}
+        // A new file may be one whose contents are to be watched from now on.
+        Some(Interest::Names(names)) if names.contains(name) => {
+            pending.structure |= events.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+        }
         Some(Interest::Names(_)) | None => return,
     }
     let place = (number, name.to_owned());

@@ -34,10 +34,12 @@ pub(super) struct Pending {
     pub(super) last: Option<Instant>,
     /// Whether directories have come or gone, or events were lost.
     pub(super) structure: bool,
+    /// Whether a change is complete, so that there is something new to read.
+    has_complete: bool,
     unfinished: HashMap<WatchedName, Unfinished>,
-    /// What was incomplete at any time since reading began.
-    pub(super) torn: HashSet<WatchedName>,
-    /// What was incomplete when the look began. It counts again if the look comes to nothing.
+    /// What was incomplete, or became complete, at any time since reading began.
+    torn: HashSet<WatchedName>,
+    /// What was incomplete when the look began.
     carried: Carried,
 }
 
@@ -46,14 +48,15 @@ pub(super) struct Pending {
 struct Carried {
     first: Option<Instant>,
     last: Option<Instant>,
+    has_complete: bool,
     unfinished: HashMap<WatchedName, Unfinished>,
 }
 
 /// Why a file should not be read yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unfinished {
-    /// Created or written to, for the last time then, and not closed yet.
-    Open(Instant),
+    /// Created or written to, and not closed yet.
+    Open { since: Instant, last: Instant },
     /// A file that has vanished, or a directory that has appeared: since then.
     Since(Instant),
 }
@@ -62,7 +65,9 @@ impl Unfinished {
     /// Whether a reader should still wait for what comes next.
     fn is_recent(self, now: Instant) -> bool {
         match self {
-            Self::Open(at) => now.duration_since(at) < QUIET,
+            Self::Open { since, last } => {
+                now.duration_since(last) < QUIET && now.duration_since(since) < LONGEST
+            }
             Self::Since(at) => now.duration_since(at) < NEXT_STEP,
         }
     }
@@ -76,6 +81,7 @@ impl Pending {
         self.carried = Carried {
             first: before.first,
             last: before.last,
+            has_complete: before.has_complete,
             unfinished: before.unfinished,
         };
         let carried = &mut self.carried.unfinished;
@@ -90,12 +96,25 @@ impl Pending {
         self.torn = recent.map(|(place, _)| place.clone()).collect();
     }
 
-    /// The look has ended. Unless it went well, what was incomplete when it began still is.
+    /// The places that were incomplete, or became complete, at any time since reading began; `None`
+    /// if they are too many to say.
+    pub(super) fn torn(&self) -> Option<impl Iterator<Item = &WatchedName>> {
+        (self.torn.len() < MOST_NAMES).then(|| self.torn.iter())
+    }
+
+    /// The look has ended. What was left as it was since it was incomplete remains to be read; if
+    /// the look went badly, so does everything else.
     pub(super) fn look_ended(&mut self, well: bool) {
-        let before = std::mem::take(&mut self.carried);
-        if well || before.unfinished.is_empty() {
+        let mut before = std::mem::take(&mut self.carried);
+        if well {
+            before
+                .unfinished
+                .retain(|place, _| self.torn.contains(place));
+        }
+        if before.unfinished.is_empty() {
             return;
         }
+        self.has_complete |= !well && before.has_complete;
         self.first = before.first.or(self.first);
         self.last = self.last.or(before.last);
         for (place, what) in before.unfinished {
@@ -105,8 +124,13 @@ impl Pending {
 
     /// A file was created or written to. It is complete when it is closed.
     pub(super) fn note_open(&mut self, place: WatchedName, now: Instant) {
-        self.note(now);
-        self.remember(place, Unfinished::Open(now));
+        self.noticed(now);
+        let known = self.unfinished.get(&place);
+        let since = match known.or_else(|| self.carried.unfinished.get(&place)) {
+            Some(Unfinished::Open { since, .. }) => *since,
+            _ => now,
+        };
+        self.remember(place, Unfinished::Open { since, last: now }, now);
     }
 
     /// A file was closed after writing, or a complete one was moved here.
@@ -114,13 +138,14 @@ impl Pending {
         self.note(now);
         self.unfinished.remove(place);
         self.carried.unfinished.remove(place);
+        self.tear(place);
     }
 
     /// A file or directory was removed or moved away, and may be about to be replaced; or a
     /// directory was created, and may be about to be filled.
     pub(super) fn note_step(&mut self, place: WatchedName, now: Instant) {
-        self.note(now);
-        self.remember(place, Unfinished::Since(now));
+        self.noticed(now);
+        self.remember(place, Unfinished::Since(now), now);
     }
 
     /// Something changed that the source must look for itself.
@@ -131,13 +156,24 @@ impl Pending {
 
     /// Something changed that needs no patience.
     pub(super) fn note(&mut self, now: Instant) {
+        self.noticed(now);
+        self.has_complete = true;
+    }
+
+    fn noticed(&mut self, now: Instant) {
         self.first.get_or_insert(now);
         self.last = Some(now);
     }
 
-    fn remember(&mut self, place: WatchedName, what: Unfinished) {
+    fn tear(&mut self, place: &WatchedName) {
         if self.torn.len() < MOST_NAMES {
             self.torn.insert(place.clone());
+        }
+    }
+
+    fn remember(&mut self, place: WatchedName, what: Unfinished, now: Instant) {
+        if what.is_recent(now) {
+            self.tear(&place);
         }
         if self.unfinished.len() < MOST_NAMES {
             self.unfinished.insert(place, what);
@@ -153,9 +189,10 @@ impl Pending {
             return Verdict::Changed;
         }
         let mut wait = Duration::ZERO;
-        for what in self.unfinished.values() {
+        for what in self.unfinished.values().filter(|it| it.is_recent(now)) {
             match what {
-                Unfinished::Open(_) => return Verdict::Incomplete,
+                Unfinished::Open { .. } if self.has_complete => {}
+                Unfinished::Open { .. } => return Verdict::Incomplete,
                 Unfinished::Since(at) => {
                     wait = wait.max(NEXT_STEP.saturating_sub(now.duration_since(*at)));
                 }
@@ -173,36 +210,60 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_is_torn_by_what_is_incomplete_before_or_during_it() {
+    fn what_is_incomplete_before_or_during_a_look_is_torn_and_read_later() {
         type Step = fn(&mut Pending, Instant);
+        type Case<'a> = (&'a [Step], &'a [Step], bool, Verdict, Verdict);
         let open: Step = |it, now| it.note_open(place("a"), now);
         let close: Step = |it, now| it.note_complete(&place("a"), now);
         let gone: Step = |it, now| it.note_step(place("a"), now);
         // What happens before the look and during it, whether it is torn, and what a call should do
-        // once it has come to nothing.
-        let cases: [(&[Step], &[Step], bool, Verdict); 7] = [
-            (&[], &[], false, Verdict::Unchanged),
-            (&[open], &[], true, Verdict::Incomplete),
-            (&[open, close], &[], false, Verdict::Unchanged),
-            (&[open], &[close], true, Verdict::Changed),
-            (&[], &[open], true, Verdict::Incomplete),
-            (&[], &[open, close], true, Verdict::Changed),
-            (&[gone], &[], true, Verdict::Wait(NEXT_STEP)),
+        // once the look has gone well, and once it has failed.
+        let wait = Verdict::Wait(NEXT_STEP);
+        let (unchanged, changed) = (Verdict::Unchanged, Verdict::Changed);
+        let cases: [Case<'_>; 8] = [
+            (&[], &[], false, unchanged, unchanged),
+            (&[open], &[], true, Verdict::Incomplete, Verdict::Incomplete),
+            (&[open, close], &[], false, unchanged, unchanged),
+            (&[open], &[close], true, changed, changed),
+            (&[], &[open], true, Verdict::Incomplete, Verdict::Incomplete),
+            (&[], &[open, close], true, changed, changed),
+            (&[], &[close], true, changed, changed),
+            (&[gone], &[], true, wait, wait),
         ];
         let now = Instant::now();
-        for (before, during, is_torn, verdict) in cases {
-            let mut pending = Pending::default();
-            for step in before {
-                step(&mut pending, now);
+        for (before, during, is_torn, after, after_failure) in cases {
+            for (well, verdict) in [(true, after), (false, after_failure)] {
+                let mut pending = Pending::default();
+                for step in before {
+                    step(&mut pending, now);
+                }
+                pending.look_begins(now);
+                pending.reading_begins(now);
+                for step in during {
+                    step(&mut pending, now);
+                }
+                assert_eq!(!pending.torn.is_empty(), is_torn, "{pending:?}");
+                pending.look_ended(well);
+                assert_eq!(pending.verdict(now), verdict, "{pending:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_written_to_all_the_time_is_left_alone_for_a_while_only() {
+        let began = Instant::now();
+        let mut pending = Pending::default();
+        for tenths in 0..60 {
+            let now = began + Duration::from_millis(tenths * 100);
+            pending.note_open(place("log"), now);
             pending.look_begins(now);
             pending.reading_begins(now);
-            for step in during {
-                step(&mut pending, now);
+            let is_torn = !pending.torn.is_empty();
+            assert_eq!(is_torn, tenths < 50, "{tenths}");
+            if !is_torn {
+                break;
             }
-            assert_eq!(!pending.torn.is_empty(), is_torn, "{pending:?}");
-            pending.look_ended(false);
-            assert_eq!(pending.verdict(now), verdict, "{pending:?}");
+            pending.look_ended(true);
         }
     }
 
@@ -227,7 +288,7 @@ mod tests {
             (&[(0, gone)], 10, wait(40)),
             (&[(0, gone)], 50, Verdict::Changed),
             (&[(0, gone), (5, close)], 5, Verdict::Changed),
-            (&[(0, open), (5, other)], 5, Verdict::Incomplete),
+            (&[(0, open), (5, other)], 5, Verdict::Changed),
             (&[(0, open), (4900, open)], 5000, Verdict::Changed),
         ];
         let began = Instant::now();

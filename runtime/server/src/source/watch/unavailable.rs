@@ -1,6 +1,8 @@
 //! Builds and systems without watching.
 
-use super::pending::Pending;
+use std::path::PathBuf;
+
+use super::pending::{Pending, WatchedName};
 use super::{Unwatchable, WatchPaths};
 
 /// No events; cannot be made.
@@ -17,6 +19,10 @@ impl Events {
     }
 
     pub(super) fn is_empty(&self) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn paths<'a>(&self, _: impl Iterator<Item = &'a WatchedName>) -> Vec<PathBuf> {
         match *self {}
     }
 
