@@ -48,7 +48,8 @@ impl Machine {
             .current_dir(self.0.path("home/work"))
             .env("HOME", self.0.path("home"))
             .env("PATH", self.0.path("bin"))
-            .env("XDG_CACHE_HOME", self.0.path("home/.cache"));
+            .env("XDG_CACHE_HOME", self.0.path("home/.cache"))
+            .env("XDG_CONFIG_HOME", self.0.path("home/.config"));
         command
     }
 
