@@ -6,6 +6,7 @@
 mod file;
 
 use std::env;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -187,6 +188,11 @@ impl Assignment {
 }
 
 impl ConfigArgs {
+    /// The file that is named instead of the usual one.
+    pub(crate) const fn file(&self) -> Option<&PathBuf> {
+        self.config.as_ref()
+    }
+
     /// The arguments as they are typed, each after a space.
     pub(crate) fn arguments(&self) -> String {
         let file = self
@@ -198,6 +204,21 @@ impl ConfigArgs {
             .then_some(" --trust-content-config");
         let set = self.set.iter().map(|it| format!(" --set {it}"));
         file.chain(set).chain(trust.map(str::to_owned)).collect()
+    }
+
+    /// The same as words.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(file) = &self.config {
+            words.extend(["--config".into(), file.into()]);
+        }
+        for set in &self.set {
+            words.extend(["--set".into(), set.into()]);
+        }
+        if self.trust_content_config {
+            words.push("--trust-content-config".into());
+        }
+        words
     }
 
     /// What `--set` and `--trust-content-config` set.

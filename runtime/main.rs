@@ -154,8 +154,9 @@ fn with_tools<'a>(sources: &'a Sources, tools: &ToolArgs) -> (&'a ConfigArgs, Ve
 }
 
 impl Command {
-    /// The arguments about settings, and what the other ones set. None for `serve`, which loads the
-    /// settings itself because its log depends on them, and for commands that obey none.
+    /// The arguments about settings, and what the other ones set. None for `serve` and `doctor`,
+    /// which load the settings themselves because the log depends on them, or because an error is a
+    /// finding, and for commands that obey none.
     fn settings(&self) -> Option<(&ConfigArgs, Vec<Assignment>)> {
         let sources = match self {
             Self::Compile(args) => &args.sources,
@@ -168,9 +169,8 @@ impl Command {
             Self::Inspect(args) => return Some(with_tools(&args.sources, &args.tool_options)),
             Self::Config(args) => return Some(with_tools(&args.sources, &args.tool_options)),
             Self::Verify(args) => &args.sources,
-            Self::Doctor(args) => &args.sources,
             Self::Cache(args) => return Some((&args.config, Vec::new())),
-            Self::Serve(_) | Self::Completions(_) | Self::Man(_) => return None,
+            Self::Serve(_) | Self::Doctor(_) | Self::Completions(_) | Self::Man(_) => return None,
         };
         Some((&sources.config, sources.assignments()))
     }

@@ -17,6 +17,7 @@ use super::json::{Envelope, RootStatus};
 use super::output::{Output, describe};
 use super::roots::places;
 use crate::Exit;
+use crate::config::{self, Config};
 use crate::directories::{self, Examined};
 use crate::sources::{self, Selection, SkillRoot, Sources};
 
@@ -41,7 +42,7 @@ const MOST_PRINTED: usize = 20;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub(crate) sources: Sources,
+    sources: Sources,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -50,6 +51,8 @@ pub(crate) struct Args {
 /// What all checks look at.
 struct Context<'a> {
     sources: &'a Sources,
+    /// The operator's settings; an error if one is not known or of the wrong type.
+    settings: Result<&'static Config>,
     /// What was named; an error if it cannot be recognised.
     selection: Result<Selection>,
     /// What `serve` would make of it; `None` if nothing could be selected.
@@ -216,10 +219,12 @@ struct DoctorBody<'a> {
 
 /// Runs every check and prints what it found.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let settings = config::load(&args.sources.config, args.sources.assignments());
     let selection = args.sources.select();
     let examined = selection.as_ref().ok().map(examine);
     let context = Context {
         sources: &args.sources,
+        settings,
         selection,
         examined,
         home: env::home_dir().filter(|home| home.is_absolute()),

@@ -20,7 +20,6 @@ use crate::config;
 use crate::directories;
 use crate::sources::{Selection, Sources, labelled};
 use http::Http;
-pub(crate) use log::VARIABLE as LOG_VARIABLE;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,7 +73,10 @@ impl Args {
         let sources = &self.sources;
         let dirs = sources.dir.iter().map(|it| labelled(it).1);
         let files = sources.paths.iter().chain(&sources.bundle);
-        dirs.chain(files.chain(self.http.token_file()).map(PathBuf::as_path))
+        let files = files
+            .chain(sources.config.file())
+            .chain(self.http.token_file());
+        dirs.chain(files.map(PathBuf::as_path))
     }
 }
 
@@ -83,16 +85,17 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let (about_settings, set) = crate::with_tools(&args.sources, &args.tool_options);
     let loaded = config::load(about_settings, set);
     let _logging = log::to_stderr();
-    let selected = loaded.and_then(|_| args.sources.select());
-    let ended = selected.and_then(|selection| {
-        let ended = serve(selection.source()?, args);
-        ended.map_err(|error| match &selection {
-            Selection::Bundle(file) if is_of_bundle(&error) => {
-                error.context(file.display().to_string())
-            }
-            _ => error,
-        })
-    });
+    let ended = loaded
+        .and_then(|_| args.sources.select())
+        .and_then(|selection| {
+            let ended = serve(selection.source()?, args);
+            ended.map_err(|error| match &selection {
+                Selection::Bundle(file) if is_of_bundle(&error) => {
+                    error.context(file.display().to_string())
+                }
+                _ => error,
+            })
+        });
     directories::finish_writes();
     match ended {
         Err(error) if !is_closed_pipe(&error) => {

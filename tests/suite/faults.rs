@@ -493,7 +493,8 @@ fn without_descriptors_calls_are_answered_from_the_skills_before() {
     };
     for version in 1..4 {
         let open = PathBuf::from(format!("/proc/{}/fd", session.id()));
-        let first_free = (0..).find(|number: &u64| !open.join(number.to_string()).is_symlink());
+        let first_free =
+            (0..1 << 20).find(|number: &u64| !open.join(number.to_string()).is_symlink());
         limit(first_free);
         project.skill("skills/steady", "steady", &format!("version {version},"));
         for _ in 0..10 {

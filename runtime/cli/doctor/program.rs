@@ -11,20 +11,15 @@ use std::{env, fs, thread};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
+use skillbundle_format::SETTINGS;
 use skillbundle_search::suggest;
-use tracing::level_filters::LevelFilter;
 
 use super::{Context, Findings, Level};
 use crate::cli::json::BuildInfo;
-use crate::cli::serve;
 use crate::sources::Sources;
 
-/// The variables that the program reads.
-const VARIABLES: [&str; 3] = [
-    crate::cache::VARIABLE,
-    serve::LOG_VARIABLE,
-    "SKILLBUNDLE_TOKEN",
-];
+/// How the variables of this program begin, but for those of specification 3.
+const PREFIX: &str = "SKILLBUNDLE_";
 
 /// How long the program may take to answer `initialize`. It takes milliseconds; a host waits for 30
 /// seconds and more.
@@ -219,6 +214,7 @@ fn words(sources: &Sources) -> Vec<OsString> {
     if sources.no_project_roots {
         words.push("--no-project-roots".into());
     }
+    words.extend(sources.config.words());
     words.push("--".into());
     words.extend(sources.paths.iter().map(Into::into));
     words
@@ -226,21 +222,30 @@ fn words(sources: &Sources) -> Vec<OsString> {
 
 /// Reports variables that are misspelt or have values of no use.
 pub(super) fn check_environment(context: &Context<'_>, out: &mut Findings) {
-    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    match &context.settings {
+        Ok(config) => {
+            let file = config.file().map(|file| text(file));
+            if file.is_some() {
+                out.note(Level::Ok, file, "the settings in it apply");
+            }
+        }
+        Err(error) => {
+            let help = "fix it; `skillbundle config --help` has the settings";
+            out.error(None, error, help);
+        }
+    }
+    let known = SETTINGS.iter().flat_map(|it| [it.variable, it.enabled_by]);
+    let known: Vec<_> = known.filter(|it| it.starts_with(PREFIX)).collect();
     for (name, _) in env::vars_os() {
-        let Some(name) = name
-            .to_str()
-            .filter(|name| name.starts_with("SKILLBUNDLE_"))
-        else {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };
-        if VARIABLES.contains(&name) {
+        if known.contains(&name) {
             out.note(Level::Ok, name.to_owned(), "set");
         } else {
-            let meant = suggest(name, VARIABLES);
-            let help = match meant {
+            let help = match suggest(name, known.iter().copied()) {
                 Some(meant) => format!("did you mean {meant}?"),
-                None => format!("known: {}", VARIABLES.join(", ")),
+                None => format!("known: {}", known.join(", ")),
             };
             out.add(
                 Level::Warning,
@@ -250,20 +255,7 @@ pub(super) fn check_environment(context: &Context<'_>, out: &mut Findings) {
             );
         }
     }
-    if let Some(level) = set(serve::LOG_VARIABLE)
-        && level
-            .to_str()
-            .is_none_or(|it| it.parse::<LevelFilter>().is_err())
-    {
-        let message = "not a log level; `serve` logs warnings and errors";
-        let help = "set it to off, error, warn, info, debug or trace";
-        out.add(
-            Level::Warning,
-            serve::LOG_VARIABLE.to_owned(),
-            message,
-            help,
-        );
-    }
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     for name in [crate::cache::VARIABLE, "XDG_CACHE_HOME"] {
         let is_relative = |value: &OsString| value != "off" && Path::new(value).is_relative();
         if set(name).as_ref().is_some_and(is_relative) {
@@ -275,18 +267,6 @@ pub(super) fn check_environment(context: &Context<'_>, out: &mut Findings) {
                 "set it to an absolute path",
             );
         }
-    }
-    if let Some(directory) = set("SKILLS_DIR").map(PathBuf::from)
-        && !directory.exists()
-    {
-        let message = format!("{} does not exist", directory.display());
-        let help = "name a directory, a bundle or a skill file, or unset it";
-        out.add(Level::Problem, "SKILLS_DIR".to_owned(), message, help);
-    }
-    if set("SKILLS_REPO").is_some() && set("SKILLS_DIR").is_none() {
-        let message = "this build has no git sources, so `serve` refuses to start";
-        let help = "check the repository out, and name its directory in SKILLS_DIR";
-        out.add(Level::Problem, "SKILLS_REPO".to_owned(), message, help);
     }
     if context.home.is_none() {
         let message = "not an absolute path, so your own skills and the cache are not found";

@@ -20,9 +20,6 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use crate::config;
 use queue::Queue;
 
-/// The environment variable with the log level.
-pub(crate) const VARIABLE: &str = "SKILLBUNDLE_LOG";
-
 /// How long the end of the process waits for lines that are not written yet.
 const LAST_LINES: Duration = Duration::from_secs(1);
 

@@ -533,22 +533,25 @@ fn other_programs_in_path_and_wrong_variables_are_reported() {
         "info",
         &["bin/skillbundle", "later in PATH"],
     );
-    let ran = finish(
-        machine
-            .command()
-            .args(["doctor", "--json"])
-            .env("SKILLS_REPO", "x"),
-    );
-    let found = findings(&ran, "program");
-    assert_found(
-        &found,
-        "problem",
-        &["`serve` does not answer", "SKILLS_REPO is set"],
-    );
+    for (name, value, part) in [
+        ("SKILLS_REPO", "x", "no git sources"),
+        ("SKILLS_DIR", "/gone", "/gone"),
+    ] {
+        let ran = finish(
+            machine
+                .command()
+                .args(["doctor", "--json"])
+                .env(name, value),
+        );
+        assert_found(&findings(&ran, "roots"), "problem", &[part]);
+    }
     for (name, value, level, part) in [
-        ("SKILLS_DIR", "/gone", "problem", "does not exist"),
-        ("SKILLS_REPO", "x", "problem", "no git sources"),
-        ("SKILLBUNDLE_LOG", "loud", "warning", "not a log level"),
+        (
+            "SKILLBUNDLE_LOG",
+            "loud",
+            "problem",
+            "expected one of off, error",
+        ),
         (
             "SKILLBUNDLE_LGO",
             "info",
@@ -568,4 +571,17 @@ fn other_programs_in_path_and_wrong_variables_are_reported() {
         assert_found(&findings(&ran, "environment"), level, &[name, part]);
         assert!(!ran.stdout.contains(SECRET), "{}", ran.stdout);
     }
+    let file = "home/.config/skillbundle/config.yaml";
+    machine.0.file(file, "log:\n  levl: info\n");
+    let found = machine.findings("environment");
+    assert_found(&found, "problem", &["config.yaml", "levl"]);
+    let found = machine.findings("program");
+    assert_found(
+        &found,
+        "problem",
+        &["`serve` does not answer", "the configuration has 1 error"],
+    );
+    machine.0.file(file, "log:\n  level: info\n");
+    let found = machine.findings("environment");
+    assert_found(&found, "ok", &["config.yaml", "the settings in it apply"]);
 }
