@@ -9,8 +9,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes that may wait: the findings of a load of some ten thousand skills.
-const CAPACITY: usize = 4 << 20;
+/// Bytes that may wait: the findings of a load of some five thousand skills.
+const CAPACITY: usize = 1 << 20;
 
 /// Lines on their way to a writer.
 pub(super) struct Queue {
@@ -126,7 +126,7 @@ mod tests {
         static QUEUE: Queue = Queue::new();
         let writer = || Box::new(ends().1.try_clone().expect("a descriptor")) as Box<dyn Write>;
         let line = |number: usize| format!("line {number} {}\n", "x".repeat(1000));
-        for number in 0..8000 {
+        for number in 0..4000 {
             QUEUE.push(line(number).as_bytes(), writer);
         }
         let mut reader = BufReader::new(&ends().0);
@@ -138,7 +138,7 @@ mod tests {
         // A thread that begins late takes what is queued then, and there is room again: several
         // reports, each in the place of the lines that it counts.
         let (mut number, mut written) = (0, 0);
-        while number < 8000 {
+        while number < 4000 {
             let text = next();
             if text == line(number) {
                 (number, written) = (number + 1, written + 1);
@@ -149,8 +149,8 @@ mod tests {
             assert!(is_report, "{number}: {text}");
             number += count.parse::<usize>().expect("a number");
         }
-        assert_eq!(number, 8000);
-        assert!((4000..7900).contains(&written), "{written}");
+        assert_eq!(number, 4000);
+        assert!((1000..3900).contains(&written), "{written}");
         QUEUE.push(b"later\n", writer);
         assert_eq!(next(), "later\n");
     }
