@@ -131,9 +131,9 @@ pub fn compile(roots: &[Root], options: &Options) -> io::Result<Compiled> {
 /// `unsettled` is asked once all files are read: which files and directories were in the
 /// middle of a change meanwhile. The skills that they belong to are left as they were, and
 /// so is everything below a directory; if a whole root or the settings depend on them, or
-/// new ones keep coming, the result is `None`. If the answer is `None`, nobody knows; then
-/// names, sizes and times are compared with those from before, and everything is read again
-/// if they differ.
+/// new ones keep coming, the result is `None`. If the answer is `None`, nobody knows; then,
+/// and where something could not be read, names, sizes and times are compared with those
+/// from before, and everything is read again if they differ.
 pub fn recompile(
     roots: &[Root],
     options: &Options,
@@ -151,7 +151,9 @@ pub fn recompile(
         }
         let is_last = attempt == ATTEMPTS;
         attempt += 1;
-        if let Some(paths) = unsettled() {
+        // No watch reports a read that failed and would not fail again.
+        let is_known = |paths: &Vec<PathBuf>| !paths.is_empty() || !sources.tree.has_unreadable();
+        if let Some(paths) = unsettled().filter(is_known) {
             let Some(now) = Unsettled::new(&paths, &sources.tree, roots, &previous.set) else {
                 return Ok(None);
             };

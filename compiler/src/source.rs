@@ -248,6 +248,12 @@ impl Tree {
         None
     }
 
+    /// Whether the system has refused to read something.
+    pub(crate) fn has_unreadable(&self) -> bool {
+        let mut errors = self.roots.iter().flat_map(|root| &root.read_errors);
+        errors.any(|it| matches!(it.cause, Cause::Unreadable(_)))
+    }
+
     /// For each root a hash that changes when anything that was walked does.
     pub(crate) fn fingerprints(&self) -> Vec<u64> {
         self.roots.iter().map(TreeRoot::fingerprint).collect()
