@@ -1,20 +1,26 @@
 //! Compiles the skills that are baked into the binary: `skills/`, or the
 //! directory named by `SKILLBUNDLE_SKILLS` (relative to this file's directory).
-//! A skill with an error fails the build; warnings are shown.
+//! A skill with an error fails the build; warnings are shown. `skills/` is the
+//! handbook of this program, which the program is told; beside it, an empty
+//! bundle is compiled for `--no-embedded`.
 
 use std::error::Error;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{env, fs};
 
 use skillbundle_compiler::{Options, Root, Severity, compile, walked_paths};
-use skillbundle_format::{Scope, write};
+use skillbundle_format::{Scope, SkillSet, write};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     println!("cargo::rerun-if-env-changed=SKILLBUNDLE_SKILLS");
-    let dir =
-        env::var_os("SKILLBUNDLE_SKILLS").map_or_else(|| PathBuf::from("skills"), PathBuf::from);
+    let chosen = env::var_os("SKILLBUNDLE_SKILLS");
+    println!("cargo::rustc-check-cfg=cfg(handbook)");
+    if chosen.is_none() {
+        println!("cargo::rustc-cfg=handbook");
+    }
+    let dir = chosen.map_or_else(|| PathBuf::from("skills"), PathBuf::from);
     println!("cargo::rerun-if-changed={}", dir.display());
 
     let root = Root {
@@ -38,7 +44,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     for warning in warnings.render_plain().lines() {
         println!("cargo::warning={warning}");
     }
-    let out = env::var("OUT_DIR")?;
-    fs::write(Path::new(&out).join("skills.skb"), write(&compiled.set)?)?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("skills.skb"), write(&compiled.set)?)?;
+    fs::write(out.join("empty.skb"), write(&SkillSet::default())?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -20,8 +20,13 @@ use crate::config::{self, Assignment, ConfigArgs};
 use crate::directories::{self, Directories};
 use crate::roots::{self, State};
 
-/// The skills that `build.rs` compiled.
-pub(crate) static EMBEDDED: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/skills.skb"));
+/// The skills that `build.rs` compiled, and a bundle of none.
+static EMBEDDED: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/skills.skb"));
+static EMPTY: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/empty.skb"));
+
+/// Whether the skills baked into this binary are its own handbook, which gives way to anybody's
+/// skills, and not those of an organisation.
+pub(crate) const IS_HANDBOOK: bool = cfg!(handbook);
 
 /// Bytes of an unknown file that an error message quotes.
 const QUOTED_BYTES: usize = 8;
@@ -49,6 +54,9 @@ pub(crate) struct Sources {
     /// Leave out the standard roots of the project: only your own and this program's skills
     #[arg(long)]
     pub(crate) no_project_roots: bool,
+    /// Leave out the skills baked into this program
+    #[arg(long)]
+    pub(crate) no_embedded: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
 }
@@ -152,7 +160,9 @@ impl Sources {
         let no_project = self
             .no_project_roots
             .then(|| " --no-project-roots".to_owned());
-        let typed = no_project.into_iter().chain(bundle).chain(dirs);
+        let no_embedded = self.no_embedded.then(|| " --no-embedded".to_owned());
+        let typed = no_project.into_iter().chain(no_embedded);
+        let typed = typed.chain(bundle).chain(dirs);
         let typed = typed.chain(paths).chain(limit);
         typed.chain([self.config.arguments()]).collect()
     }
@@ -177,7 +187,11 @@ impl Sources {
         let no_project = self
             .no_project_roots
             .then(|| Assignment::by_option("skills.project_roots", false, "--no-project-roots"));
-        places.chain(max_files).chain(no_project).collect()
+        let no_embedded = self
+            .no_embedded
+            .then(|| Assignment::by_option("skills.embedded", false, "--no-embedded"));
+        let switches = no_project.into_iter().chain(no_embedded);
+        places.chain(max_files).chain(switches).collect()
     }
 
     /// The skills that were named, or else those that the operator's settings name, or else those
@@ -222,11 +236,24 @@ impl Sources {
             self.bundle.is_some(),
             !self.dir.is_empty(),
         ];
-        if self.no_project_roots && spellings.contains(&true) {
-            return Err(with_help(
-                "--no-project-roots leaves out standard roots, but only what was named is read",
-                "leave the option out",
-            ));
+        for (is_used, option, what) in [
+            (
+                self.no_project_roots,
+                "--no-project-roots",
+                "standard roots",
+            ),
+            (
+                self.no_embedded,
+                "--no-embedded",
+                "the skills of this program",
+            ),
+        ] {
+            if is_used && spellings.contains(&true) {
+                return Err(with_help(
+                    &format!("{option} leaves out {what}, but only what was named is read"),
+                    "leave the option out",
+                ));
+            }
         }
         if spellings.into_iter().filter(|used| *used).count() > 1 {
             return Err(with_help(
@@ -291,7 +318,8 @@ impl Sources {
             Selection::Bundle(file) => (open_file(&file)?, file.display().to_string(), Vec::new()),
             Selection::Default(roots) => {
                 let present = SkillRoot::read(&roots);
-                let origin = [names(&present), "this binary".to_owned()];
+                let embedded = if is_embedded() { "this binary" } else { "" };
+                let origin = [names(&present), embedded.to_owned()];
                 let origin: Vec<_> = origin.into_iter().filter(|it| !it.is_empty()).collect();
                 let bundle = directories::compile_over_embedded(&present)?;
                 (bundle, origin.join(", "), present)
@@ -557,9 +585,19 @@ pub(crate) fn open_file(file: &Path) -> Result<Bundle> {
     })
 }
 
+/// Whether the skills baked into this binary are served where nothing else was named.
+pub(crate) fn is_embedded() -> bool {
+    config::current().is_on("skills.embedded")
+}
+
+/// The bytes of the skills baked into this binary: none if they are left out.
+pub(crate) fn embedded_bytes() -> &'static [u8] {
+    if is_embedded() { EMBEDDED } else { EMPTY }
+}
+
 /// The skills baked into this binary, with the format's own error.
 pub(crate) fn embedded_unchecked() -> Result<Bundle, Error> {
-    Bundle::from_static(EMBEDDED)
+    Bundle::from_static(embedded_bytes())
 }
 
 /// The skills baked into this binary.

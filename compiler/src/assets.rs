@@ -7,15 +7,20 @@ mod declarations;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use skillbundle_format::{Execution, FileEntry, Role};
+use serde_json::Value;
+use skillbundle_format::{Audience, Execution, FileEntry, Role, SkillEntry, is_for_people_only};
 
 pub(crate) use declarations::{Declaration, declarations};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{Draft, FileOrigin};
+use crate::frontmatter;
 use crate::paths::{is_skill_file, join, stem};
 use crate::rules;
 use crate::source::{FileId, Tree, TreeEntry, TreeRoot};
+
+/// The file in which Codex reads how it may use a skill.
+const CODEX_SETTINGS: &str = "agents/openai.yaml";
 
 /// The files whose content these skills need.
 pub(crate) fn wanted(tree: &Tree, drafts: &[Draft]) -> Vec<FileId> {
@@ -57,6 +62,27 @@ pub(crate) fn attach(tree: &Tree, draft: &mut Draft, out: &mut Vec<Diagnostic>) 
     };
     files.sort_by(|a, b| a.path.cmp(&b.path));
     draft.entry.files = files;
+    draft.entry.audience = audience(&draft.entry);
+}
+
+/// Who is shown the skill: its frontmatter or its settings for Codex may keep it from models.
+fn audience(skill: &SkillEntry) -> Audience {
+    let mut files = skill.files.iter();
+    let policy = files.find(|file| file.path == CODEX_SETTINGS);
+    let policy = policy.and_then(|file| file.bytes.as_deref());
+    if is_for_people_only(&skill.frontmatter_json) || policy.is_some_and(bars_models) {
+        Audience::People
+    } else {
+        Audience::Everyone
+    }
+}
+
+/// Whether these settings are `policy: {allow_implicit_invocation: false}`.
+fn bars_models(settings: &[u8]) -> bool {
+    let json = frontmatter::yaml_to_json(settings);
+    let settings: Option<Value> = json.and_then(|json| serde_json::from_str(&json).ok());
+    let allowed = "/policy/allow_implicit_invocation";
+    settings.is_some_and(|it| it.pointer(allowed) == Some(&Value::Bool(false)))
 }
 
 /// Every file below a skill's directory, except its `SKILL.md`, with its path

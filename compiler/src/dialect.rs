@@ -6,7 +6,7 @@ mod tree;
 
 use std::sync::Arc;
 
-use skillbundle_format::{Dialect, SkillEntry};
+use skillbundle_format::{Audience, Dialect, SkillEntry};
 
 pub(crate) use folder::read as read_folder;
 pub(crate) use tree::read as read_page;
@@ -41,6 +41,7 @@ fn common(source: &MarkdownFile<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnost
         parent: None,
         prefix: 0,
         shadowed: false,
+        audience: Audience::Everyone,
         keywords: Vec::new(),
         frontmatter_json: document.to_json(),
         recovered: document.recovered,

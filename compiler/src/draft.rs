@@ -2,6 +2,7 @@
 //! drafts, diagnostics, and the files that did not become a skill. A draft knows its
 //! own file only: names, parents and files of others come later.
 
+use std::borrow::{Borrow, BorrowMut};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use skillbundle_format::{FileEntry, SkillEntry};
@@ -41,6 +42,18 @@ pub(crate) enum FileOrigin {
     Resources(Option<String>, Vec<Declaration>),
     /// The files that an earlier compilation found.
     Kept(Vec<FileEntry>),
+}
+
+impl Borrow<SkillEntry> for Draft {
+    fn borrow(&self) -> &SkillEntry {
+        &self.entry
+    }
+}
+
+impl BorrowMut<SkillEntry> for Draft {
+    fn borrow_mut(&mut self) -> &mut SkillEntry {
+        &mut self.entry
+    }
 }
 
 impl Draft {

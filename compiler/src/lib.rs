@@ -30,7 +30,7 @@ mod testing;
 use std::io;
 use std::path::PathBuf;
 
-use skillbundle_format::{RootEntry, Scope, SkillSet};
+use skillbundle_format::{RootEntry, Scope, SkillSet, arrange};
 use skillbundle_search::parallel;
 
 pub use config::{ConfigValue, read_config};
@@ -262,6 +262,7 @@ impl Sources {
         for draft in &mut drafts {
             assets::attach(&tree, draft, &mut out);
         }
+        arrange(&mut drafts);
         Ok(Self {
             tree,
             discovered,

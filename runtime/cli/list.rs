@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use skillbundle_format::{Catalog, Dialect, Skill};
+use skillbundle_format::{Audience, Catalog, Dialect, Skill};
 
 use super::json::Envelope;
 use super::output::Output;
@@ -64,10 +64,15 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The offered skills, or all.
+/// The skills that people are shown, or all.
 fn skills<'a>(catalog: &Catalog<'a>, all: bool) -> Result<Vec<Skill<'a>>> {
     let shadowed = catalog.shadowed().filter(|_| all);
-    Ok(catalog.skills().chain(shadowed).collect::<Result<_, _>>()?)
+    let skills = catalog.skills().chain(shadowed);
+    let shown = |skill: &Result<Skill<'a>, _>| match skill {
+        Ok(skill) => all || skill.audience() != Audience::Nobody,
+        Err(_) => true,
+    };
+    Ok(skills.filter(shown).collect::<Result<_, _>>()?)
 }
 
 /// The columns of every table of skills.
@@ -144,19 +149,24 @@ fn note(skill: &Skill<'_>, hidden: &Hidden<'_>) -> Result<String> {
     }
     let hidden = hidden.get(&skill.id).into_iter().flatten();
     let roots: Vec<&str> = hidden.map(|hidden| hidden.root_label).collect();
-    match roots.as_slice() {
-        [] => Ok(String::new()),
-        roots => Ok(format!("hides that of {}", roots.join(", "))),
-    }
+    let hides = (!roots.is_empty()).then(|| format!("hides that of {}", roots.join(", ")));
+    let audience = match skill.audience() {
+        Audience::Everyone => None,
+        Audience::People => Some("for people only".to_owned()),
+        Audience::Nobody => Some("found by name only".to_owned()),
+    };
+    Ok([hides, audience]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", "))
 }
 
 /// `3 skills (folder)`, or `3 skills (2 folder, 1 tree)` if both occur.
 pub(super) fn count(catalog: &Catalog<'_>) -> Result<String> {
-    let mut tree = 0;
-    for skill in catalog.skills() {
-        tree += u64::from(skill?.dialect == Dialect::Tree);
-    }
-    let all = catalog.len() as u64;
+    let skills = skills(catalog, false)?;
+    let tree = skills.iter().filter(|it| it.dialect == Dialect::Tree);
+    let (all, tree) = (skills.len() as u64, tree.count() as u64);
     let dialects = match all - tree {
         0 if all == 0 => String::new(),
         0 => " (tree)".to_owned(),

@@ -60,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         path: args.path.as_deref(),
         dialect: args.dialect,
         tag: args.tag.as_deref(),
+        for_model: false,
         skip: args.offset,
         limit: args.limit,
     })?;

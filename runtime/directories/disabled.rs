@@ -47,7 +47,7 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
     if !unread.is_empty() {
         tracing::warn!("not served: {}; {NEEDS_COMPILER}", unread.join(", "));
     }
-    Embedded::new(sources::EMBEDDED)
+    Embedded::new(sources::embedded_bytes())
 }
 
 /// Always an error.

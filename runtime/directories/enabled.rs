@@ -310,7 +310,7 @@ impl Source for Directories {
         };
         let mut set = compiled.set;
         if let Some(beneath) = &beneath {
-            set.extend_from(beneath)?;
+            lay_over(&mut set, beneath)?;
         }
         let mut fingerprints = skillbundle_compiler::fingerprints(&absent)?;
         fingerprints.extend(compiled.fingerprints);
@@ -439,7 +439,17 @@ fn combined(fingerprints: &[u64]) -> u64 {
 
 /// The roots that exist, over the skills baked into this binary.
 pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
-    Directories::over(roots, Some(sources::EMBEDDED))
+    Directories::over(roots, Some(sources::embedded_bytes()))
+}
+
+/// Adds the skills baked into this binary below others. Its handbook is found by name only once
+/// there are any.
+fn lay_over(set: &mut SkillSet, embedded: &Bundle) -> Result<(), skillbundle_format::Error> {
+    if sources::IS_HANDBOOK {
+        set.extend_from_unlisted(embedded)
+    } else {
+        set.extend_from(embedded)
+    }
 }
 
 /// What becomes of roots, each with the only file to take from it.

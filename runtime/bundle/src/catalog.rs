@@ -58,6 +58,17 @@ impl<'a> Catalog<'a> {
         offered.min(self.index.skills.len())
     }
 
+    /// The number of skills that models are shown.
+    pub fn listed_len(&self) -> usize {
+        let listed = self.index.listed.to_native() as usize;
+        listed.min(self.len())
+    }
+
+    /// The same as `u32`.
+    fn listed_count(&self) -> u32 {
+        u32::try_from(self.listed_len()).unwrap_or(u32::MAX)
+    }
+
     /// The number of skills as `u32`, the width of a skill reference.
     pub(crate) fn count(&self) -> u32 {
         u32::try_from(self.len()).unwrap_or(u32::MAX)
@@ -123,7 +134,8 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The skill with this id: 0 to [`Self::len`], in listing order; shadowed ones come after.
+    /// The skill with this id: 0 to [`Self::len`], in listing order, those that models are shown
+    /// first; shadowed ones come after.
     pub fn skill(&self, id: u32) -> Result<Skill<'a>, Error> {
         Skill::new(*self, id)
     }
@@ -174,6 +186,12 @@ impl<'a> Catalog<'a> {
     pub fn skills(&self) -> impl Iterator<Item = Result<Skill<'a>, Error>> + use<'a> {
         let catalog = *self;
         (0..catalog.count()).map(move |id| catalog.skill(id))
+    }
+
+    /// Every skill that models are shown, in listing order.
+    pub fn listed(&self) -> impl Iterator<Item = Result<Skill<'a>, Error>> + use<'a> {
+        let catalog = *self;
+        (0..catalog.listed_count()).map(move |id| catalog.skill(id))
     }
 
     /// The skill with exactly this path.
@@ -292,7 +310,7 @@ impl<'a> Catalog<'a> {
     /// The postings of the ranker.
     pub(crate) fn rank_table(&self) -> Result<RankTable<'a>, Error> {
         let columns = self.columns(&self.index.ranks, &self.bundle.ranks_intact)?;
-        Ok(RankTable::open(columns, self.count())?)
+        Ok(RankTable::open(columns, self.listed_count())?)
     }
 
     /// Columns, whose pages are all checked on first use because a query reads all over them.

@@ -81,6 +81,12 @@ impl<'a> Skill<'a> {
 }
 
 impl<'a> Published<'a> {
+    /// The number of published skills that are listed: the first ones.
+    pub fn listed(&self) -> usize {
+        let listed = self.catalog.index.published_listed.to_native() as usize;
+        listed.min(self.len())
+    }
+
     /// The number of published skills.
     pub fn len(&self) -> usize {
         self.catalog.index.published.len()
@@ -91,10 +97,10 @@ impl<'a> Published<'a> {
         self.len() == 0
     }
 
-    /// The entries of `skills/list` from number `first` on: at most `most` entries and at most
+    /// The entries of the listed skills from number `first` on: at most `most` entries and at most
     /// `bytes` bytes, but at least one entry if there is one. Entries are never split.
     pub fn page(&self, first: usize, most: usize, bytes: usize) -> Result<Page<'a>, Error> {
-        let total = self.len();
+        let total = self.listed();
         if first >= total {
             return Ok(Page {
                 entries: "",

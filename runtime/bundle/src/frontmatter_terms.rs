@@ -19,8 +19,49 @@ const PROSE: &[&str] = &["when_to_use", "when-to-use"];
 /// Keys of `triggers` that list requests for other skills. Their words must not match this skill.
 const AGAINST: &[&str] = &["negative", "should_not_trigger"];
 
-/// Values of `user-invocable` that mean no.
+/// The keys that say who may start a skill, in every spelling that hosts read.
+const USER_INVOCABLE: &[&str] = &["user-invocable", "user_invocable", "userInvocable"];
+const BARS_MODELS: &[&str] = &[
+    "disable-model-invocation",
+    "disable_model_invocation",
+    "disableModelInvocation",
+];
+const ON_AT_FIRST: &[&str] = &["default-enabled", "default_enabled", "defaultEnabled"];
+
+/// Words that mean no and yes, in lower case.
 const NO: &[&str] = &["false", "no", "off", "0"];
+const YES: &[&str] = &["true", "yes", "on", "1"];
+
+/// Whether a frontmatter, as JSON, lets only people start the skill: it bars models, or the skill is
+/// off until a person switches it on. Keys count at the top level and under `metadata`.
+pub fn is_for_people_only(frontmatter_json: &str) -> bool {
+    let keys = [BARS_MODELS, ON_AT_FIRST].concat();
+    // Few skills have such a key, and looking for it is faster than parsing.
+    if !keys.iter().any(|key| frontmatter_json.contains(key)) {
+        return false;
+    }
+    let frontmatter = serde_json::from_str(frontmatter_json).unwrap_or_default();
+    levels(&frontmatter).any(|map| says(map, BARS_MODELS, YES) || says(map, ON_AT_FIRST, NO))
+}
+
+/// The top level and `metadata`.
+fn levels(frontmatter: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
+    let metadata = frontmatter.get("metadata").and_then(Value::as_object);
+    std::iter::once(frontmatter).chain(metadata)
+}
+
+/// Whether one of these keys has one of these words as its value: a boolean, text or a number.
+fn says(map: &Map<String, Value>, keys: &[&str], words: &[&str]) -> bool {
+    let mut values = keys.iter().filter_map(|key| map.get(*key));
+    values.any(|value| match value {
+        Value::String(word) => words.contains(&word.trim().to_lowercase().as_str()),
+        Value::Number(number) => {
+            let number = number.as_f64();
+            words.iter().any(|word| word.parse().ok() == number)
+        }
+        value => words.contains(&value.to_string().as_str()),
+    })
+}
 
 /// The values that the frontmatter declares.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,11 +88,11 @@ impl FrontmatterTerms {
         // The compiler wrote this JSON. If it cannot be parsed, it declares nothing.
         let frontmatter = serde_json::from_str(&skill.frontmatter_json);
         if let Ok(Value::Object(frontmatter)) = frontmatter {
-            terms.take(&frontmatter);
-            terms.take_prompt(&frontmatter);
-            if let Some(Value::Object(metadata)) = frontmatter.get("metadata") {
-                terms.take(metadata);
+            for map in levels(&frontmatter) {
+                terms.take(map);
+                terms.is_hidden |= says(map, USER_INVOCABLE, NO);
             }
+            terms.take_prompt(&frontmatter);
         }
         terms
     }
@@ -88,12 +129,6 @@ impl FrontmatterTerms {
     }
 
     fn take_prompt(&mut self, frontmatter: &Map<String, Value>) {
-        self.is_hidden = match frontmatter.get("user-invocable") {
-            Some(Value::Bool(offered)) => !offered,
-            Some(Value::String(word)) => NO.contains(&word.to_lowercase().as_str()),
-            Some(Value::Number(number)) => number.as_f64() == Some(0.0),
-            _ => false,
-        };
         self.arguments = frontmatter.get("arguments").map(words).unwrap_or_default();
         self.argument_hint = match frontmatter.get("argument-hint") {
             None => String::new(),
@@ -169,6 +204,9 @@ mod tests {
         (r#"{"user-invocable":"No"}"#, false, &[], ""),
         (r#"{"user-invocable":0}"#, false, &[], ""),
         (r#"{"user-invocable":"yes"}"#, true, &[], ""),
+        (r#"{"user-invocable":1}"#, true, &[], ""),
+        (r#"{"userInvocable":"off"}"#, false, &[], ""),
+        (r#"{"metadata":{"user_invocable":false}}"#, false, &[], ""),
         (r#"{"arguments":"file line"}"#, true, &["file", "line"], ""),
         (r#"{"arguments":["a b",7]}"#, true, &["a b"], ""),
         (r#"{"argument-hint":"[topic]"}"#, true, &[], "[topic]"),
@@ -182,6 +220,28 @@ mod tests {
             assert_eq!(!read.is_hidden, *offered, "{frontmatter}");
             assert_eq!(read.arguments, *arguments, "{frontmatter}");
             assert_eq!(read.argument_hint, *hint, "{frontmatter}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_barred_by_any_spelling_that_hosts_read() {
+        for (frontmatter, expected) in [
+            ("{}", false),
+            (r#"{"disable-model-invocation":true}"#, true),
+            (r#"{"disable-model-invocation":false}"#, false),
+            (r#"{"disable-model-invocation":"Yes "}"#, true),
+            (r#"{"disable-model-invocation":1}"#, true),
+            (r#"{"disable-model-invocation":1.0}"#, true),
+            (r#"{"disable-model-invocation":0}"#, false),
+            (r#"{"disable-model-invocation":"maybe"}"#, false),
+            (r#"{"disable_model_invocation":"on"}"#, true),
+            (r#"{"metadata":{"disableModelInvocation":true}}"#, true),
+            (r#"{"default-enabled":false}"#, true),
+            (r#"{"default-enabled":true}"#, false),
+            (r#"{"description":"disable-model-invocation: true"}"#, false),
+            (r#"["disable-model-invocation"]"#, false),
+        ] {
+            assert_eq!(is_for_people_only(frontmatter), expected, "{frontmatter}");
         }
     }
 

@@ -3,7 +3,7 @@
 //! compiler's rules and the server's pages take their figures from the constants here.
 
 /// Characters of a tool's description, and of the instructions, that Claude Code keeps. Version
-/// 2.1.332 itself keeps more, but older versions are still in use.
+/// 2.1.332 itself keeps twice as many, but older versions are still in use.
 pub const TEXT_CHARS: usize = 2048;
 
 /// Maximum skills that Claude Code takes from one server.
@@ -35,6 +35,8 @@ pub struct Host {
     pub id: &'static str,
     /// Its display name.
     pub title: &'static str,
+    /// The beginnings of the names by which it introduces itself as a client.
+    pub clients: &'static [&'static str],
     /// The pattern of the tool name that it builds from `{server}` and `{tool}`.
     pub form: &'static str,
     /// The source of that pattern.
@@ -72,6 +74,8 @@ pub enum Limit {
     Description(usize),
     /// Maximum characters of the instructions; the rest is cut off.
     Instructions(usize),
+    /// Maximum tokens of all tools together.
+    AllTools(usize),
     /// Characters allowed in a tool's own name besides ASCII letters and digits.
     NameCharacters(&'static str, Effect),
     /// Maximum characters of the name that the host builds.
@@ -148,6 +152,24 @@ const fn limit(limit: Limit, source: Citation) -> HostLimit {
     HostLimit { limit, source }
 }
 
+impl Host {
+    /// Maximum characters that it keeps of a tool's description, if there is a limit.
+    pub fn description_chars(&self) -> Option<usize> {
+        let limits = self.limits.iter();
+        let most = limits.filter_map(|limit| match limit.limit {
+            Limit::Description(most) => Some(most),
+            _ => None,
+        });
+        most.min()
+    }
+}
+
+/// The host whose client introduces itself by this name.
+pub fn of_client(name: &str) -> Option<&'static Host> {
+    let is_it = |host: &&Host| host.clients.iter().any(|client| name.starts_with(client));
+    HOSTS.iter().find(is_it)
+}
+
 /// The host with this identifier.
 pub fn find(id: &str) -> Option<&'static Host> {
     HOSTS.iter().find(|host| host.id == id)
@@ -157,6 +179,9 @@ const CLAUDE: &str = "Claude Code 2.1.332, read in the program";
 const CLAUDE_TEXT: &str = "Claude Code since 2.1.84: claude-code#41593, #81268, #87650";
 const DESKTOP: &str = "loomle#168, orchard-mcp#14, hostinger/api-mcp-server#48";
 const COPILOT: &str = "github/copilot-cli#2581, #1879";
+const COPILOT_TEXT: &str = "GitHub Copilot CLI 1.0.102, measured; copilot-cli#1579";
+const CHATGPT: &str = "directus/mcp#14, flashcards-open-source-app#1751";
+const OPENAI: &str = "the API of OpenAI in modelcontextprotocol/servers#799, probelabs/probe#9";
 const CODEX: &str = "openai/codex, codex-rs/core/src/mcp_connection_manager.rs";
 const GEMINI: &str = "google-gemini/gemini-cli, packages/core/src/tools/mcp-tool.ts";
 const OPENCODE: &str = "anomalyco/opencode#33533";
@@ -166,6 +191,7 @@ pub static HOSTS: &[Host] = &[
     Host {
         id: "claude",
         title: "Claude Code",
+        clients: &["claude-code"],
         form: "mcp__{server}__{tool}",
         form_source: verified(CLAUDE),
         limits: &[
@@ -188,6 +214,7 @@ pub static HOSTS: &[Host] = &[
     Host {
         id: "claude-desktop",
         title: "Claude Desktop",
+        clients: &["claude-ai"],
         form: "{tool}",
         form_source: reported(DESKTOP),
         limits: &[
@@ -202,6 +229,7 @@ pub static HOSTS: &[Host] = &[
     Host {
         id: "codex",
         title: "Codex",
+        clients: &["codex-mcp-client"],
         form: "mcp__{server}__{tool}",
         form_source: verified(CODEX),
         limits: &[
@@ -211,11 +239,24 @@ pub static HOSTS: &[Host] = &[
             ),
             limit(Limit::Name(64, Effect::Shortened), verified(CODEX)),
         ],
-        note: "",
+        note: "In code mode (0.171), a model at first has only the first line of the instructions, at most 250 characters of it.",
+    },
+    Host {
+        id: "chatgpt",
+        title: "ChatGPT",
+        clients: &["openai-mcp"],
+        form: "{tool}",
+        form_source: reported(CHATGPT),
+        limits: &[
+            limit(Limit::Description(1024), reported(OPENAI)),
+            limit(Limit::AllTools(5000), reported(CHATGPT)),
+        ],
+        note: "It imports skills by `skills/list`. The first 512 characters of the instructions should stand alone.",
     },
     Host {
         id: "cursor",
         title: "Cursor",
+        clients: &["cursor"],
         form: "{tool}",
         form_source: reported("composio#2788"),
         limits: &[
@@ -233,6 +274,7 @@ pub static HOSTS: &[Host] = &[
     Host {
         id: "copilot",
         title: "GitHub Copilot CLI",
+        clients: &["copilot-cli", "github-copilot"],
         form: "{server}-{tool}",
         form_source: reported("github/copilot-sdk#861"),
         limits: &[
@@ -241,12 +283,14 @@ pub static HOSTS: &[Host] = &[
                 reported(COPILOT),
             ),
             limit(Limit::Name(128, Effect::PromptsFail), reported(COPILOT)),
+            limit(Limit::Instructions(0), verified(COPILOT_TEXT)),
         ],
         note: "VS Code turns dots into underscores instead.",
     },
     Host {
         id: "gemini",
         title: "Gemini CLI",
+        clients: &["gemini-cli"],
         form: "{tool}",
         form_source: verified(GEMINI),
         limits: &[
@@ -261,6 +305,7 @@ pub static HOSTS: &[Host] = &[
     Host {
         id: "opencode",
         title: "opencode",
+        clients: &["opencode"],
         form: "mcp__{server}__{tool}",
         form_source: reported(OPENCODE),
         limits: &[limit(
@@ -285,6 +330,22 @@ mod tests {
             }
         }
         assert!(find("unknown").is_none());
+    }
+
+    #[test]
+    fn a_host_is_known_by_the_name_of_its_client() {
+        for (client, host) in [
+            ("claude-code", Some("claude")),
+            ("codex-mcp-client", Some("codex")),
+            ("gemini-cli-mcp-client", Some("gemini")),
+            ("copilot-cli", Some("copilot")),
+            ("Claude-Code", None),
+            ("", None),
+        ] {
+            assert_eq!(of_client(client).map(|it| it.id), host, "{client}");
+        }
+        let limit = |id| find(id).and_then(Host::description_chars);
+        assert_eq!((limit("claude"), limit("codex")), (Some(TEXT_CHARS), None));
     }
 
     #[test]

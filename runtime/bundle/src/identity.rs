@@ -2,16 +2,22 @@
 //! and paths that are unique over all roots. A folder-dialect skill is identified by its folded
 //! name, a page of a tree by its path.
 
+use std::borrow::BorrowMut;
 use std::collections::{HashMap, HashSet};
 
 use skillbundle_search::text::fold;
 
-use crate::model::{Dialect, RootEntry, SkillEntry, SkillSet};
+use crate::model::{Audience, Dialect, RootEntry, SkillEntry, SkillSet};
 
 impl SkillEntry {
     /// The path in its own root.
     pub fn own_path(&self) -> &str {
         self.path.get(self.prefix..).unwrap_or(&self.path)
+    }
+
+    /// What decides about its place in a set.
+    pub(crate) fn position(&self) -> (bool, Audience) {
+        (self.shadowed, self.audience)
     }
 
     /// Forgets what [`identify`] decided.
@@ -27,6 +33,28 @@ impl SkillSet {
         let end = self.skills.iter().position(|skill| skill.shadowed);
         &self.skills[..end.unwrap_or(self.skills.len())]
     }
+
+    /// The skills that models are shown: the first of those that are offered.
+    pub fn listed(&self) -> &[SkillEntry] {
+        let offered = self.offered();
+        let end = offered.partition_point(|skill| skill.audience == Audience::Everyone);
+        &offered[..end]
+    }
+}
+
+/// Puts skills into the order of [`SkillSet::skills`]; parents follow.
+pub fn arrange<T: BorrowMut<SkillEntry>>(skills: &mut Vec<T>) {
+    let mut numbered: Vec<(usize, T)> = skills.drain(..).enumerate().collect();
+    numbered.sort_by_key(|(_, skill)| skill.borrow().position());
+    let mut places = vec![0; numbered.len()];
+    for (new, (old, _)) in (0..).zip(&numbered) {
+        places[*old] = new;
+    }
+    skills.extend(numbered.into_iter().map(|(_, mut skill)| {
+        let parent = &mut skill.borrow_mut().parent;
+        *parent = parent.map(|parent| places[parent as usize]);
+        skill
+    }));
 }
 
 /// Marks the skills that are shadowed by one of an earlier root and puts the label of the root in

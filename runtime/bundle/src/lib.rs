@@ -45,17 +45,18 @@ pub use extension::{
     Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, publications, slug,
 };
 pub use file::{Arg, File};
-pub use identity::identify;
+pub use frontmatter_terms::is_for_people_only;
+pub use identity::{arrange, identify};
 pub use image::Image;
 pub use model::{
-    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+    ArgEntry, Audience, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 pub use names::branch;
 pub use route::{Candidate, Explanation, PairScore, Route, TermScore, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
 pub use settings::{Overrides, SETTINGS, Setting, SettingKind, Settings, ValueType};
 pub use skill::Skill;
-pub use skill_listing::{LISTING_BYTES, SkillListing};
+pub use skill_listing::SkillListing;
 pub use skillbundle_search::keywords::Decision;
 pub use store::{Store, StoredBundle};
 pub use verify::Verified;

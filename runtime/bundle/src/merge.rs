@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::container::Bundle;
 use crate::error::Error;
 use crate::file::File;
-use crate::identity::identify;
-use crate::model::{ArgEntry, FileEntry, RootEntry, SkillEntry, SkillSet};
+use crate::identity::{arrange, identify};
+use crate::model::{ArgEntry, Audience, FileEntry, RootEntry, SkillEntry, SkillSet};
 use crate::settings::Settings;
 use crate::skill::Skill;
 use crate::write::narrow;
@@ -18,6 +18,16 @@ impl SkillSet {
     /// offered instead. The set keeps its settings, except that narrower limits of the bundle still
     /// apply; a set without settings takes those of the bundle.
     pub fn extend_from(&mut self, bundle: &Bundle) -> Result<(), Error> {
+        self.append(bundle, None)
+    }
+
+    /// The same, but beside the skills of the set those of `bundle` are found by their names only.
+    pub fn extend_from_unlisted(&mut self, bundle: &Bundle) -> Result<(), Error> {
+        let others = !self.offered().is_empty();
+        self.append(bundle, others.then_some(Audience::Nobody))
+    }
+
+    fn append(&mut self, bundle: &Bundle, audience: Option<Audience>) -> Result<(), Error> {
         let catalog = bundle.catalog()?;
         let theirs = catalog.content_settings()?;
         if self.settings == Settings::default() {
@@ -36,29 +46,25 @@ impl SkillSet {
             let skill = skill?;
             let mut entry = entry(&skill, roots)?;
             entry.parent = skill.parent()?.map(|parent| first + parent.id);
+            entry.audience = audience.unwrap_or(entry.audience);
             self.skills.push(entry);
         }
         self.identify_all()
     }
 
-    /// Decides anew which skills are offered, and moves the others to the end.
+    /// Decides anew which skills are offered, and puts all in the listing order.
     fn identify_all(&mut self) -> Result<(), Error> {
         self.skills.iter_mut().for_each(SkillEntry::reset_identity);
         let mut skills: Vec<_> = self.skills.iter_mut().collect();
         let winners = identify(&self.roots, &mut skills);
-        let mut order: Vec<usize> = (0..winners.len()).collect();
-        order.sort_by_key(|at| winners[*at].is_some());
-        let mut place = vec![0; order.len()];
-        for (new, old) in order.iter().enumerate() {
-            place[*old] = narrow(new)?;
-        }
         for skill in &mut self.skills {
-            skill.parent = skill.parent.map(|parent| {
-                let parent = parent as usize;
-                place[winners[parent].unwrap_or(parent)]
-            });
+            let offered = |parent| match winners[parent as usize] {
+                Some(winner) => narrow(winner),
+                None => Ok(parent),
+            };
+            skill.parent = skill.parent.map(offered).transpose()?;
         }
-        self.skills.sort_by_key(|skill| skill.shadowed);
+        arrange(&mut self.skills);
         Ok(())
     }
 }
@@ -70,6 +76,7 @@ fn entry(skill: &Skill<'_>, roots: u32) -> Result<SkillEntry, Error> {
         path: skill.path.to_owned(),
         prefix: skill.path.len() - skill.own_path().len(),
         shadowed: skill.is_shadowed(),
+        audience: skill.audience(),
         name: skill.name.to_owned(),
         description: skill.description.to_owned(),
         dialect: skill.dialect,

@@ -13,8 +13,9 @@ pub struct SkillSet {
     pub settings: Settings,
     /// The directories that the skills were read from, highest priority first.
     pub roots: Vec<RootEntry>,
-    /// The skills in listing order, the shadowed ones last; parents may be at any position. Names
-    /// are assigned in this order: the first skill with a name gets it.
+    /// The skills in listing order, then those that are not listed, then the shadowed ones; parents
+    /// may be at any position. Names are assigned in this order: the first skill with a name gets
+    /// it.
     pub skills: Vec<SkillEntry>,
 }
 
@@ -69,6 +70,18 @@ impl Dialect {
     }
 }
 
+/// Who is shown a skill that is offered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Audience {
+    /// Models and people.
+    #[default]
+    Everyone,
+    /// People only, who start it as a prompt: no list, route or search for a model has it.
+    People,
+    /// Nobody: it is found by its name or path only.
+    Nobody,
+}
+
 /// One skill.
 #[derive(Debug, Clone)]
 pub struct SkillEntry {
@@ -80,6 +93,8 @@ pub struct SkillEntry {
     /// Whether a skill of an earlier root has the same identity, so that this one is not offered.
     /// It is found by its address only.
     pub shadowed: bool,
+    /// Who is shown it.
+    pub audience: Audience,
     /// The name that a user types. Lookup trims and lower-cases it.
     pub name: String,
     /// The whole description as written.

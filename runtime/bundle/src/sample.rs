@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::model::{Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet};
+use crate::model::{
+    Audience, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+};
 
 /// A folder-dialect skill at `path` whose name is the path's last segment.
 pub(crate) fn skill(path: &str, body: &str) -> SkillEntry {
@@ -20,6 +22,7 @@ pub(crate) fn skill(path: &str, body: &str) -> SkillEntry {
         parent: None,
         prefix: 0,
         shadowed: false,
+        audience: Audience::Everyone,
         keywords: vec![name.to_owned()],
         frontmatter_json: format!(r#"{{"name":"{name}","description":"About {name}."}}"#),
         recovered: false,

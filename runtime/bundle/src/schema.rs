@@ -156,18 +156,19 @@ schema! {
 
     struct Index {
         settings: SettingsRow,
-        /// The list of skills for a model, and the number of skills in it.
-        catalogue: Str,
-        catalogue_shown: u32,
         heap: Vec<u8>,
         strings: Vec<Str>,
         roots: Vec<RootRow>,
-        /// In listing order, then the shadowed ones.
+        /// In listing order: those that models are shown, then the others that are offered, then the
+        /// shadowed ones.
         skills: Vec<SkillRow>,
-        /// The number of skills that are not shadowed. All tables but `path_slots` and `chains` hold
-        /// only these.
+        /// The number of skills that models are shown. The keyword index and the ranker hold only
+        /// these.
+        listed: u32,
+        /// The number of skills that are not shadowed. All other tables but `path_slots` and `chains`
+        /// hold only these.
         offered: u32,
-        /// Skill ids by importance.
+        /// Ids of the offered skills by importance, those that models are shown first.
         ranking: Vec<u32>,
         chains: Vec<u32>,
         files: Vec<FileRow>,
@@ -178,8 +179,10 @@ schema! {
         path_slots: Vec<u32>,
         /// Open addressing over folded names: 0 is empty, else `names` row + 1.
         name_slots: Vec<u32>,
-        /// In listing order.
+        /// In the order of `ranking`.
         published: Vec<PublishedRow>,
+        /// The number of published skills that are listed.
+        published_listed: u32,
         /// Rows of `published`, sorted by name.
         published_by_name: Vec<u32>,
         /// Per skill: its row of `published`, or [`NONE`].
@@ -213,6 +216,10 @@ pub(crate) mod flag {
     pub(crate) const HIDDEN: u32 = 1 << 3;
     /// Skill: not offered, because one of an earlier root has its identity.
     pub(crate) const SHADOWED: u32 = 1 << 4;
+    /// Skill: shown to people only.
+    pub(crate) const PEOPLE: u32 = 1 << 5;
+    /// Skill: shown to nobody.
+    pub(crate) const NOBODY: u32 = 1 << 6;
     /// File: declared as an asset.
     pub(crate) const ASSET: u32 = 1;
     /// File: declared as a script.

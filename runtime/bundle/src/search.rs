@@ -12,7 +12,7 @@ use skillbundle_search::text_index::query_words;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
-use crate::model::Dialect;
+use crate::model::{Audience, Dialect};
 use crate::names::branch;
 use crate::route::{Related, rounded};
 use crate::settings::Settings;
@@ -63,6 +63,8 @@ pub struct Search<'q> {
     /// Only skills with this tag or keyword in their frontmatter, at the top level or under
     /// `metadata`. Compared in the same way as names.
     pub tag: Option<&'q str>,
+    /// Only skills that models are shown. Otherwise those for people too.
+    pub for_model: bool,
     /// The number of hits to skip.
     pub skip: usize,
     /// The maximum number of hits to return after the skipped ones.
@@ -149,6 +151,8 @@ struct Among<'q> {
     branch: &'q str,
     dialect: Option<Dialect>,
     tag: String,
+    /// The last audience that is found.
+    audience: Audience,
 }
 
 impl<'q> Among<'q> {
@@ -157,6 +161,11 @@ impl<'q> Among<'q> {
             branch: search.path.map(branch).unwrap_or_default(),
             dialect: search.dialect,
             tag: search.tag.map(fold).unwrap_or_default(),
+            audience: if search.for_model {
+                Audience::Everyone
+            } else {
+                Audience::People
+            },
         }
     }
 
@@ -167,6 +176,7 @@ impl<'q> Among<'q> {
     fn holds(&self, skill: &Skill<'_>) -> Result<bool, Error> {
         Ok(skill.lies_in(self.branch)
             && self.dialect.is_none_or(|dialect| skill.dialect == dialect)
+            && skill.audience() <= self.audience
             && (self.tag.is_empty() || skill.labels()?.contains(&self.tag.as_str())))
     }
 }
@@ -237,7 +247,8 @@ impl<'a> Catalog<'a> {
             return Ok(Vec::new());
         }
         let found = self.text_index()?.documents_with_all(tokens)?;
-        if among.is_everything() {
+        // Most bundles have no skill that is kept from anybody.
+        if among.is_everything() && self.listed_len() == self.len() {
             return Ok(found);
         }
         let mut kept = Vec::new();

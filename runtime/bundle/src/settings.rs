@@ -174,6 +174,7 @@ pub static SETTINGS: &[Setting] = &[
     program("content", "trust_config", ValueType::Boolean, "false", "whether content may also raise limits").option("--trust-content-config"),
     program("skills", "paths", ValueType::Paths, "[]", "where to look if the command line names nothing; else the standard roots").variable("SKILLS_DIR").option("PATH, --dir, --bundle"),
     program("skills", "project_roots", ValueType::Boolean, "true", "whether the standard roots of the project are read").option("--no-project-roots"),
+    program("skills", "embedded", ValueType::Boolean, "true", "whether the skills baked into the program are served").option("--no-embedded"),
     program("skills", "max_files", ValueType::Whole(1, MOST), "1000000", "most files and directories below each directory that is named").option("--max-files"),
     program("git", "repository", ValueType::Text, "\"\"", "git repository that the skills are in").variable("SKILLS_REPO").without_effect(),
     program("git", "branch", ValueType::Text, "\"main\"", "its branch").variable("SKILLS_BRANCH").without_effect(),

@@ -10,7 +10,7 @@ use crate::blobs;
 use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
 use crate::file::File;
-use crate::model::{Dialect, Scope};
+use crate::model::{Audience, Dialect, Scope};
 use crate::names::holds;
 use crate::schema::{ArchivedBlobRow, ArchivedSkillRow, NONE, flag};
 
@@ -167,6 +167,18 @@ impl<'a> Skill<'a> {
     /// `user-invocable: false`.
     pub fn is_user_invocable(&self) -> bool {
         self.row.flags.to_native() & flag::HIDDEN == 0
+    }
+
+    /// Who is shown it.
+    pub fn audience(&self) -> Audience {
+        let flags = self.row.flags.to_native();
+        if flags & flag::NOBODY != 0 {
+            Audience::Nobody
+        } else if flags & flag::PEOPLE != 0 {
+            Audience::People
+        } else {
+            Audience::Everyone
+        }
     }
 
     /// The names of its prompt arguments, from `arguments` in its frontmatter.

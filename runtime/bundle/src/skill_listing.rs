@@ -1,73 +1,114 @@
-//! A short list of the skills for a model, as in spec 2, most important first, within a budget in
-//! bytes. The list for [`LISTING_BYTES`] is made at compile time, so that a server describes ten
-//! skills and ten thousand equally fast.
-
-use std::borrow::Cow;
+//! A short list of the skills for a model, most important first, within a budget in bytes: as in
+//! spec 2 if every skill fits like that; otherwise shorter, and at last names alone. Only as many
+//! skills are read as can fit, so ten thousand are listed as fast as ten.
 
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::skill::Skill;
 
-/// Size limit in bytes of the list that every bundle carries: about 1,500 tokens. With the
-/// surrounding text that is under one percent of a context of 200,000 tokens, the share that Claude
-/// Code gives its own listing.
-pub const LISTING_BYTES: usize = 6 * 1024;
-
 /// Maximum characters of a description in a list. Longer ones tend to repeat the skill itself.
 const HEADLINE: usize = 200;
 
-/// Quarters of the budget for entries with descriptions if not every skill fits with one. The rest
-/// of the budget lists further skills by name.
-const DESCRIBED: usize = 3;
+/// Maximum characters of a description where not every skill has room for spec 2's element, the
+/// longest at which every skill fits; the last is for some skills among others that are only named.
+const SHORTENED: [usize; 3] = [120, 80, 60];
 
-/// A subset of the skills, as text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkillListing<'a> {
+/// A list of skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillListing {
     /// One element for each skill, separated by line breaks.
-    pub text: Cow<'a, str>,
+    pub text: String,
     /// The number of skills it names, in order of importance.
     pub shown: usize,
     /// The number of skills, from the first, that it also describes.
     pub described: usize,
 }
 
-impl<'a> SkillListing<'a> {
-    fn new(text: Cow<'a, str>, shown: usize) -> Self {
-        // Names and descriptions are escaped, so no skill can contain this marker.
-        let described = text.matches("</skill>").count();
-        Self {
-            text,
-            shown,
-            described,
-        }
-    }
-}
-
-/// The data of one skill in a list.
-pub(crate) struct ListingEntry<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) summary: &'a str,
-    pub(crate) scope: &'static str,
+/// One skill in a list.
+#[derive(Default)]
+struct Entry<'a> {
+    name: &'a str,
+    summary: &'a str,
+    scope: &'static str,
 }
 
 impl<'a> Catalog<'a> {
-    /// The skills by importance: higher priority first, then listing order.
+    /// The skills that models are shown, by importance: higher priority first, then listing order.
     pub fn ranked(&self) -> impl Iterator<Item = Result<Skill<'a>, Error>> + use<'a> {
         let catalog = *self;
         let ranking = &catalog.index.ranking;
-        (0..ranking.len()).map(move |at| catalog.skill(catalog.row(ranking, at)?.to_native()))
+        (0..catalog.listed_len().min(ranking.len()))
+            .map(move |at| catalog.skill(catalog.row(ranking, at)?.to_native()))
     }
 
-    /// As many skills as fit in `room` bytes: all with descriptions if they fit; otherwise some
-    /// with descriptions, then names only.
-    pub fn skill_listing(&self, room: usize) -> Result<SkillListing<'a>, Error> {
-        if room == LISTING_BYTES {
-            let text = Cow::Borrowed(self.text(&self.index.catalogue)?);
-            let shown = self.index.catalogue_shown.to_native() as usize;
-            return Ok(SkillListing::new(text, shown));
+    /// As many skills as fit in `room` bytes: all with descriptions if they fit; otherwise as many
+    /// names as fit in half of it at least, and descriptions of the most important skills.
+    pub fn skill_listing(&self, room: usize) -> Result<SkillListing, Error> {
+        let total = self.listed_len();
+        // Shorter lines than this do not exist.
+        let most = room / name_only(&Entry::default()).len() + 1;
+        let mut entries = Vec::with_capacity(most.min(total));
+        for skill in self.ranked().take(most) {
+            entries.push(Entry::of(&skill?)?);
         }
-        let (text, shown) = fill(|| self.ranked().map(line), self.len(), room)?;
-        Ok(SkillListing::new(Cow::Owned(text), shown))
+        let short = |entry: &Entry<'_>, most| shortened(entry, most);
+        let all = [joined(&entries, element)].into_iter();
+        let mut all = all.chain(SHORTENED.map(|most| joined(&entries, |it| short(it, most))));
+        if entries.len() == total
+            && let Some(text) = all.find(|text| text.len() <= room)
+        {
+            let (shown, described) = (total, total);
+            return Ok(SkillListing {
+                text,
+                shown,
+                described,
+            });
+        }
+        Ok(partly_described(&entries, total, room))
+    }
+}
+
+/// Names, and descriptions for the first.
+fn partly_described(entries: &[Entry<'_>], total: usize, room: usize) -> SkillListing {
+    let names: Vec<String> = entries.iter().map(name_only).collect();
+    let lengths = names.iter().map(|name| name.len() + 1);
+    let names_len = lengths.sum::<usize>();
+    let all_fit = entries.len() == total && names_len <= room;
+    let mut spare = if all_fit { room - names_len } else { room / 2 };
+    let mut listing = SkillListing::default();
+    let [.., shortest] = SHORTENED;
+    for (entry, name) in entries.iter().zip(&names) {
+        let separator = if listing.text.is_empty() { "" } else { "\n" };
+        let left = room - listing.text.len();
+        let line = shortened(entry, shortest);
+        let more = line.len() - name.len();
+        let is_first = listing.described == listing.shown;
+        if is_first && more <= spare && separator.len() + line.len() <= left {
+            listing.text.extend([separator, &line]);
+            listing.described += 1;
+            spare -= more;
+        } else if separator.len() + name.len() <= left {
+            listing.text.extend([separator, name]);
+        } else {
+            break;
+        }
+        listing.shown += 1;
+    }
+    listing
+}
+
+fn joined(entries: &[Entry<'_>], line: impl Fn(&Entry<'_>) -> String) -> String {
+    let lines: Vec<_> = entries.iter().map(line).collect();
+    lines.join("\n")
+}
+
+impl<'a> Entry<'a> {
+    fn of(skill: &Skill<'a>) -> Result<Self, Error> {
+        Ok(Self {
+            name: skill.callable_name()?,
+            summary: skill.summary,
+            scope: skill.scope.as_str(),
+        })
     }
 }
 
@@ -75,97 +116,34 @@ impl Skill<'_> {
     /// The description as shown in a list: one line of at most 200 characters, without invisible
     /// characters.
     pub fn headline(&self) -> String {
-        headline(self.summary)
+        headline(self.summary, HEADLINE)
     }
 }
 
-fn line(skill: Result<Skill<'_>, Error>) -> Result<ListingEntry<'_>, Error> {
-    let skill = skill?;
-    Ok(ListingEntry {
-        name: skill.callable_name()?,
-        summary: skill.summary,
-        scope: skill.scope.as_str(),
-    })
+/// The name alone.
+fn name_only(entry: &Entry<'_>) -> String {
+    format!("<name>{}</name>", escaped(entry.name))
 }
 
-/// The text for `room` bytes, and how many of the `total` lines it contains.
-pub(crate) fn fill<'a, Lines>(
-    lines: impl Fn() -> Lines,
-    total: usize,
-    room: usize,
-) -> Result<(String, usize), Error>
-where
-    Lines: Iterator<Item = Result<ListingEntry<'a>, Error>>,
-{
-    let mut all = Budget::new(room);
-    if all.take(lines(), entry)? == total {
-        return Ok((all.text, total));
-    }
-    let mut list = Budget::new(room / 4 * DESCRIBED);
-    let described = list.take(lines(), entry)?;
-    list.left += room - room / 4 * DESCRIBED;
-    let name = |line: &ListingEntry<'_>| format!("<name>{}</name>", escaped(line.name));
-    let named = list.take(lines().skip(described), name)?;
-    Ok((list.text, described + named))
-}
-
-/// Lines up to a budget in bytes.
-struct Budget {
-    text: String,
-    left: usize,
-}
-
-impl Budget {
-    const fn new(left: usize) -> Self {
-        Self {
-            text: String::new(),
-            left,
-        }
-    }
-
-    /// Adds lines in order until one does not fit. Returns the number of lines added.
-    fn take<'a>(
-        &mut self,
-        lines: impl Iterator<Item = Result<ListingEntry<'a>, Error>>,
-        show: impl Fn(&ListingEntry<'a>) -> String,
-    ) -> Result<usize, Error> {
-        let mut taken = 0;
-        for line in lines {
-            if !self.push(&show(&line?)) {
-                break;
-            }
-            taken += 1;
-        }
-        Ok(taken)
-    }
-
-    fn push(&mut self, line: &str) -> bool {
-        let needed = line.len() + usize::from(!self.text.is_empty());
-        if needed > self.left {
-            return false;
-        }
-        self.left -= needed;
-        if !self.text.is_empty() {
-            self.text.push('\n');
-        }
-        self.text.push_str(line);
-        true
-    }
+/// The name and a short description on one line.
+fn shortened(entry: &Entry<'_>, most: usize) -> String {
+    let description = escaped(&headline(entry.summary, most));
+    format!("{} {description}", name_only(entry))
 }
 
 /// The XML element of spec 2.
-fn entry(line: &ListingEntry<'_>) -> String {
+fn element(entry: &Entry<'_>) -> String {
     format!(
         "<skill>\n<name>{}</name>\n<description>{}</description>\n<location>{}</location>\n</skill>",
-        escaped(line.name),
-        escaped(&headline(line.summary)),
-        line.scope
+        escaped(entry.name),
+        escaped(&headline(entry.summary, HEADLINE)),
+        entry.scope
     )
 }
 
-fn headline(summary: &str) -> String {
+fn headline(summary: &str, most: usize) -> String {
     let line: String = summary.chars().filter(|c| is_seen(*c)).collect();
-    match line.char_indices().nth(HEADLINE - 1) {
+    match line.char_indices().nth(most - 1) {
         Some((end, last)) if end + last.len_utf8() < line.len() => {
             format!("{}…", line[..end].trim_end())
         }
@@ -215,10 +193,8 @@ mod tests {
     #[test]
     fn few_skills_are_all_described_in_the_form_of_spec_2() {
         let bundle = bundle(vec![skill("pdf", "x\n")]);
-        let listing = bundle
-            .catalog()
-            .and_then(|catalog| catalog.skill_listing(LISTING_BYTES))
-            .expect("intact");
+        let listing = bundle.catalog().and_then(|it| it.skill_listing(2000));
+        let listing = listing.expect("intact");
         assert_eq!(
             (listing.shown, &*listing.text),
             (
@@ -228,18 +204,23 @@ mod tests {
         );
     }
 
+    /// Skills, bytes, the skills that are named and described.
     #[test]
-    fn the_list_made_when_compiling_is_the_one_made_when_asked() {
-        for count in [0, 1, 40, 60, 70, 400] {
+    fn where_room_is_short_names_go_before_descriptions() {
+        for (count, room, shown, described) in [
+            (10, 2000, 10, 10),
+            (30, 1500, 30, 30),
+            (45, 1500, 45, 23),
+            (300, 1500, 36, 35),
+            (3, 40, 1, 0),
+            (3, 0, 0, 0),
+            (0, 2000, 0, 0),
+        ] {
             let bundle = many(count);
-            let catalog = bundle.catalog().expect("intact");
-            let stored = catalog.skill_listing(LISTING_BYTES).expect("intact");
-            let made = fill(|| catalog.ranked().map(line), count, LISTING_BYTES).expect("intact");
-            assert_eq!(
-                (&*stored.text, stored.shown),
-                (made.0.as_str(), made.1),
-                "{count} skills"
-            );
+            let listing = bundle.catalog().and_then(|it| it.skill_listing(room));
+            let listing = listing.expect("intact");
+            let found = (listing.shown, listing.described);
+            assert_eq!(found, (shown, described), "{count} skills, {room} bytes");
         }
     }
 
@@ -250,17 +231,11 @@ mod tests {
         let mut last = 0;
         for room in (0..60_000).step_by(997) {
             let listing = catalog.skill_listing(room).expect("intact");
-            assert!(
-                listing.text.len() <= room,
-                "{} of {room}",
-                listing.text.len()
-            );
-            // Slightly fewer skills are named once descriptions begin to fit.
-            assert!(
-                listing.shown + 40 > last,
-                "{room}: {} after {last}",
-                listing.shown
-            );
+            let (len, names) = (listing.text.len(), listing.text.matches("<name>").count());
+            assert!(len <= room, "{len} of {room}");
+            assert_eq!(names, listing.shown);
+            assert!(listing.described <= listing.shown);
+            assert!(listing.shown >= last, "{room}: {} after {last}", names);
             last = listing.shown;
         }
         assert_eq!(last, 300);
@@ -290,8 +265,12 @@ mod tests {
             assert_eq!(escaped(text), expected, "{text:?}");
         }
         let long = "word ".repeat(100);
-        assert_eq!(headline(&long).chars().count(), 200);
-        assert!(headline(&long).ends_with("word…"), "{}", headline(&long));
-        assert_eq!(headline(&"x".repeat(200)), "x".repeat(200));
+        assert_eq!(headline(&long, 200).chars().count(), 200);
+        assert!(
+            headline(&long, 200).ends_with("word…"),
+            "{}",
+            headline(&long, 200)
+        );
+        assert_eq!(headline(&"x".repeat(200), 200), "x".repeat(200));
     }
 }

@@ -5,7 +5,6 @@ use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::header::Section;
 use crate::skill::Skill;
-use crate::skill_listing::LISTING_BYTES;
 use crate::write::content_address;
 
 /// What a full check covered.
@@ -61,7 +60,6 @@ impl Bundle {
         let catalog = self.catalog()?;
         catalog.settings()?;
         catalog.roots()?;
-        catalog.skill_listing(LISTING_BYTES)?;
         catalog.ranked().try_for_each(|skill| skill.map(|_| ()))?;
         catalog.published()?.verify()?;
         let mut files = 0;

@@ -19,7 +19,7 @@ use crate::frontmatter_terms::FrontmatterTerms;
 use crate::header::VERSION;
 use crate::image::Image;
 use crate::model::{
-    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+    ArgEntry, Audience, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
 };
 use crate::names::{ADDRESS, addressed, one_line, slots};
 use crate::schema::{
@@ -27,7 +27,6 @@ use crate::schema::{
     SkillRow, Str, flag,
 };
 use crate::settings::Settings;
-use crate::skill_listing::{LISTING_BYTES, ListingEntry, fill};
 use crate::{extension, mime};
 
 /// Writes `set` as a bundle.
@@ -101,7 +100,7 @@ impl Search {
             .iter()
             .map(document)
             .collect::<Result<_, _>>()?;
-        let ranked = set.offered().iter().zip(terms).map(ranked);
+        let ranked = set.listed().iter().zip(terms).map(ranked);
         let ranked: Vec<_> = ranked.collect::<Result<_, _>>()?;
         let (ranks, words) =
             parallel::join(|| ranker::build(&ranked), || text_index::build(&documents));
@@ -120,7 +119,7 @@ fn keyword_lists(set: &SkillSet) -> Vec<Vec<String>> {
         Dialect::Tree => skill.keywords.clone(),
         Dialect::Folder => Vec::new(),
     };
-    set.offered().iter().map(declared).collect()
+    set.listed().iter().map(declared).collect()
 }
 
 /// The text that the search of spec 4 covers.
@@ -206,7 +205,6 @@ impl<'a> Writer<'a> {
             .map(|row| self.name(row))
             .collect::<Result<_, _>>()?;
         let ranking = ranking(set.offered());
-        let (listing, shown) = skill_listing(set, &ranking, &owners)?;
         let published = extension::build(set, &ranking, &self.contents, &mut self.blobs)?;
         let resources = published
             .resources
@@ -215,10 +213,9 @@ impl<'a> Writer<'a> {
             .collect::<Result<_, _>>()?;
         Ok(Index {
             settings,
-            catalogue: self.intern(&listing)?,
-            catalogue_shown: narrow(shown)?,
             roots,
             skills,
+            listed: narrow(set.listed().len())?,
             offered: narrow(set.offered().len())?,
             ranking,
             names,
@@ -231,6 +228,7 @@ impl<'a> Writer<'a> {
             args: std::mem::take(&mut self.args),
             blobs: std::mem::take(&mut self.blobs.rows),
             published: published.skills,
+            published_listed: narrow(published.listed)?,
             published_by_name: published.by_name,
             published_by_skill: published.by_skill,
             resources,
@@ -314,7 +312,9 @@ impl<'a> Writer<'a> {
                 | bit(skill.inherit, flag::INHERIT)
                 | bit(skill.recovered, flag::RECOVERED)
                 | bit(terms.is_hidden, flag::HIDDEN)
-                | bit(skill.shadowed, flag::SHADOWED),
+                | bit(skill.shadowed, flag::SHADOWED)
+                | bit(skill.audience == Audience::People, flag::PEOPLE)
+                | bit(skill.audience == Audience::Nobody, flag::NOBODY),
             prefix: narrow(skill.prefix)?,
         })
     }
@@ -493,48 +493,20 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// Higher priority first, then listing order.
+/// Higher priority first, then listing order; those that models are not shown come last.
 fn ranking(skills: &[SkillEntry]) -> Vec<u32> {
-    let mut ranking: Vec<(u32, f64)> = (0..)
-        .zip(skills.iter().map(|skill| skill.priority))
-        .collect();
-    ranking.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let mut ranking: Vec<(u32, &SkillEntry)> = (0..).zip(skills).collect();
+    ranking.sort_by(|(_, a), (_, b)| {
+        let by_audience = a.audience.cmp(&b.audience);
+        by_audience.then(b.priority.total_cmp(&a.priority))
+    });
     ranking.into_iter().map(|(id, _)| id).collect()
 }
 
-fn skill_listing(
-    set: &SkillSet,
-    ranking: &[u32],
-    owners: &Owners<'_>,
-) -> Result<(String, usize), Error> {
-    // Summaries are needed only for as many skills as fit by name alone.
-    let first = &ranking[..ranking.len().min(LISTING_BYTES)];
-    let mut shown = HashMap::new();
-    for id in first {
-        let skill = &set.skills[*id as usize];
-        shown.insert(
-            id,
-            (skill, owners.callable(skill), one_line(&skill.description)),
-        );
-    }
-    let line = |id: &u32| {
-        let (skill, name, summary) = &shown[id];
-        let scope = set.roots[skill.root as usize].scope.as_str();
-        Ok(ListingEntry {
-            name,
-            summary,
-            scope,
-        })
-    };
-    fill(|| first.iter().map(line), ranking.len(), LISTING_BYTES)
-}
-
 fn check_paths(set: &SkillSet) -> Result<(), Error> {
-    if let Some(skill) = set.skills[set.offered().len()..]
-        .iter()
-        .find(|it| !it.shadowed)
-    {
-        let message = format!("{:?} comes after a shadowed skill", skill.path);
+    let mut pairs = set.skills.windows(2);
+    if let Some([_, skill]) = pairs.find(|it| it[0].position() > it[1].position()) {
+        let message = format!("{:?} is not in its place in the listing order", skill.path);
         return Err(Error::Invalid(message));
     }
     let mut seen = std::collections::HashSet::new();

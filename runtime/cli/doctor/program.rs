@@ -214,6 +214,9 @@ fn words(sources: &Sources) -> Vec<OsString> {
     if sources.no_project_roots {
         words.push("--no-project-roots".into());
     }
+    if sources.no_embedded {
+        words.push("--no-embedded".into());
+    }
     words.extend(sources.config.words());
     words.push("--".into());
     words.extend(sources.paths.iter().map(Into::into));

@@ -34,7 +34,7 @@ pub(crate) fn show(
     as_json: bool,
 ) -> Result<Exit> {
     let source = sources.select()?.source()?;
-    let preview = Preview::new(&opened.bundle, &*source, &tool_args::options()?)?;
+    let preview = Preview::new(&opened.bundle, &*source, &tool_args::options()?, host)?;
     let view = HostView::new(host, server, &preview, &opened.bundle.catalog()?)?;
     let report = Report {
         host,
@@ -47,7 +47,7 @@ pub(crate) fn show(
     } else {
         report.print(out)?;
     }
-    Ok(if report.view.has_losses() {
+    Ok(if report.view.has_losses(report.host) {
         Exit::ProblemsFound
     } else {
         Exit::Success
@@ -72,9 +72,10 @@ impl Report<'_> {
             (
                 "all",
                 format!(
-                    "{} with {}",
+                    "{} with {}{}",
                     cost(view.bytes()),
-                    counted(view.usable().count() as u64, "tool")
+                    counted(view.usable().count() as u64, "tool"),
+                    exceeding(view.exceeded(host))
                 ),
             ),
             ("note", host.note.to_owned()),
@@ -174,6 +175,13 @@ fn cost(bytes: usize) -> String {
     )
 }
 
+fn exceeding(limit: Option<usize>) -> String {
+    limit.map_or_else(String::new, |most| {
+        let most = counted(most as u64, "token");
+        format!(", more than the {most} that this host takes for tools")
+    })
+}
+
 fn kept(text: &KeptText) -> String {
     if text.is_cut() {
         format!(
@@ -225,6 +233,7 @@ fn describe(limit: Limit) -> (&'static str, String) {
     match limit {
         Limit::Description(most) => ("description", count(most, "characters")),
         Limit::Instructions(most) => ("instructions", count(most, "characters")),
+        Limit::AllTools(most) => ("all tools", count(most, "tokens")),
         Limit::NameCharacters(more, effect) => (
             "characters of a name",
             format!("A-Z a-z 0-9 {more}, otherwise {}", effect.as_str()),

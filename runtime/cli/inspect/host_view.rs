@@ -87,18 +87,29 @@ impl HostView {
         self.instructions.kept.len() + self.usable().map(|tool| tool.bytes).sum::<usize>()
     }
 
+    /// The tokens that the host takes of all tools together, if they have more.
+    pub(crate) fn exceeded(&self, host: &Host) -> Option<usize> {
+        let most = limit(host, |limit| match limit {
+            Limit::AllTools(most) => Some(most),
+            _ => None,
+        });
+        let bytes = self.usable().map(|tool| tool.bytes).sum();
+        (tokens(bytes) > most).then_some(most)
+    }
+
     /// The tools that can be used.
     pub(crate) fn usable(&self) -> impl Iterator<Item = &ToolView> {
         self.tools.iter().filter(|tool| !tool.is_lost())
     }
 
     /// Whether something cannot be used at all.
-    pub(crate) fn has_losses(&self) -> bool {
+    pub(crate) fn has_losses(&self, host: &Host) -> bool {
         let has_dropped = self
             .skills
             .as_ref()
             .is_some_and(|skills| !skills.dropped.is_empty());
-        has_dropped || self.tools.iter().any(ToolView::is_lost)
+        let is_lost = self.tools.iter().any(ToolView::is_lost);
+        has_dropped || is_lost || self.exceeded(host).is_some()
     }
 }
 
@@ -134,7 +145,7 @@ fn tool_view(host: &Host, server: &str, tool: &Value) -> ToolView {
     let text = |field: &str| tool[field].as_str().unwrap_or_default();
     let (name, sent) = (text("name"), text("description"));
     let (formed, effect) = formed(host, server, name);
-    let description = KeptText::new(sent, description_limit(host));
+    let description = KeptText::new(sent, host.description_chars().unwrap_or(usize::MAX));
     let names = |text: &str| text.matches("<name>").count();
     ToolView {
         name: name.to_owned(),
@@ -177,13 +188,6 @@ fn formed(host: &Host, server: &str, tool: &str) -> (String, Option<Effect>) {
         }
     }
     (join(&server, &tool), effect)
-}
-
-fn description_limit(host: &Host) -> usize {
-    limit(host, |limit| match limit {
-        Limit::Description(most) => Some(most),
-        _ => None,
-    })
 }
 
 fn instructions_limit(host: &Host) -> usize {

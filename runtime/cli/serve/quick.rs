@@ -25,6 +25,7 @@ impl Args {
                 "--no-project-roots" if !args.sources.no_project_roots => {
                     args.sources.no_project_roots = true;
                 }
+                "--no-embedded" if !args.sources.no_embedded => args.sources.no_embedded = true,
                 "--tools" if args.tool_options.tools.is_none() => {
                     args.tool_options.tools = Some(tools(value(&mut words)?.to_str()?).ok()?);
                 }
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
     use crate::{Cli, Command};
 
-    const PIECES: [&[&str]; 17] = [
+    const PIECES: [&[&str]; 18] = [
         &["--tools", "loader,skills_search"],
         &["--tools", "router"],
         &["--tools", "rooter"],
@@ -77,10 +78,11 @@ mod tests {
         &["--http", ":8080"],
         &["--token-file", "token"],
         &["--no-project-roots"],
+        &["--no-embedded"],
     ];
 
     fn words(choice: usize) -> Vec<OsString> {
-        let pieces = [choice % 18, choice / 18 % 18, choice / 324];
+        let pieces = [choice % 19, choice / 19 % 19, choice / 361];
         let pieces = pieces.iter().filter_map(|piece| PIECES.get(*piece));
         ["serve"]
             .into_iter()
@@ -92,7 +94,7 @@ mod tests {
     #[test]
     fn accepted_lines_parse_to_the_same_value_with_clap() {
         let mut quick = 0;
-        for choice in 0..18 * 18 * 18 {
+        for choice in 0..19 * 19 * 19 {
             let Some(args) = Args::quick(words(choice)) else {
                 continue;
             };

@@ -7,7 +7,7 @@ use skillbundle_compiler::{Code, Report, Severity};
 use skillbundle_server::Source;
 
 use super::super::{Examined, FileFinding, Stored, git_lock};
-use super::{Directories, Generations, State, bundle};
+use super::{Directories, Generations, State, bundle, lay_over};
 use crate::cli::progress::Progress;
 use crate::sources::{self, SkillRoot};
 
@@ -15,7 +15,7 @@ use crate::sources::{self, SkillRoot};
 /// this binary.
 pub(crate) fn examine(roots: &[SkillRoot], is_default: bool) -> Result<Examined> {
     let directories = if is_default {
-        Directories::over(roots, Some(sources::EMBEDDED))
+        Directories::over(roots, Some(sources::embedded_bytes()))
     } else {
         Directories::new(roots)?
     };
@@ -42,7 +42,7 @@ pub(crate) fn examine(roots: &[SkillRoot], is_default: bool) -> Result<Examined>
     let findings = findings(&compiled.report);
     let mut set = compiled.set;
     if is_default {
-        set.extend_from(&sources::embedded()?)?;
+        lay_over(&mut set, &sources::embedded()?)?;
     }
     let fingerprint = directories.fingerprint()?;
     let locks = read.iter().filter_map(|root| git_lock::find(&root.dir));

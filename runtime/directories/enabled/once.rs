@@ -7,7 +7,7 @@ use skillbundle_compiler::{Compiled, Evaluation, Options, Severity};
 use skillbundle_format::{Bundle, SkillSet};
 
 use super::super::single_files::select;
-use super::{bundle, compiler_roots};
+use super::{bundle, compiler_roots, lay_over};
 use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
@@ -58,7 +58,7 @@ pub(crate) fn compile_over_embedded(roots: &[SkillRoot]) -> Result<Bundle> {
 
 /// A set over the skills baked into this binary.
 fn over(mut set: SkillSet) -> Result<Bundle> {
-    set.extend_from(&sources::embedded()?)?;
+    lay_over(&mut set, &sources::embedded()?)?;
     Ok(bundle(&set)?)
 }
 

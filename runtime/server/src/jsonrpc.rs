@@ -66,6 +66,8 @@ pub(crate) struct Meta<'a> {
     version: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
     capabilities: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    client: Option<&'a RawValue>,
 }
 
 /// The top level of a message. A member that is `null` is not an absent one.
@@ -264,6 +266,16 @@ impl<'a> Meta<'a> {
     pub(crate) fn version(&self) -> Option<String> {
         self.version
             .and_then(|version| serde_json::from_str(version.get()).ok())
+    }
+
+    /// The name by which the client introduces itself.
+    pub(crate) fn client_name(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Client {
+            name: String,
+        }
+        let client: Client = serde_json::from_str(self.client?.get()).ok()?;
+        Some(client.name)
     }
 
     /// The names of the members that 2026-07-28 requires and that are missing or malformed.

@@ -26,6 +26,7 @@ mod testing;
 use std::sync::Arc;
 
 use skillbundle_format::Overrides;
+use skillbundle_format::hosts::TEXT_CHARS;
 
 use mcp::Server;
 use source::Refresher;
@@ -51,8 +52,8 @@ pub struct Options {
     /// name; calls understand both spellings anyway.
     pub dotted_names: bool,
     /// Most bytes of the description of the `skill` tool (never less than its fixed text), and of a
-    /// list of skills in an answer. Unless set, the description takes what the bundle carries for
-    /// it, under 8 KiB, and answers 16 KiB. Hosts cut descriptions at 2,048 to 16,384 characters.
+    /// list of skills in an answer. Unless set, they are what every known host keeps of a
+    /// description, 2,048, or less for a client that is known to keep less, and 16 KiB.
     pub description_bytes: Option<usize>,
     /// Serve on over stdio after the process that started this one is gone.
     pub outlive_parent: bool,
@@ -64,6 +65,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// Most bytes of a description for a client of which so many characters are known to be kept.
+    pub(crate) fn description_room(&self, kept: Option<usize>) -> usize {
+        let kept = kept.unwrap_or(TEXT_CHARS).min(TEXT_CHARS);
+        self.description_bytes.unwrap_or(kept)
+    }
+
     pub(crate) fn list_bytes(&self) -> usize {
         self.description_bytes.unwrap_or(LIST_BYTES)
     }

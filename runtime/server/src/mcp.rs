@@ -36,10 +36,11 @@ mod skills_search;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 
 use rmcp::model::{ErrorCode, Implementation, ProtocolVersion};
+use skillbundle_format::hosts::{self, Host};
 use tokio_util::sync::CancellationToken;
 
 use crate::Options;
@@ -63,6 +64,8 @@ pub(crate) struct Server {
     tool_list: Arc<Mutex<tools::ListCache>>,
     /// What the client of a session knows, if it can be notified of changes.
     notifier: Option<Arc<Notifier>>,
+    /// The host that the client of a session belongs to, once it has introduced itself.
+    host: Option<Arc<OnceLock<&'static Host>>>,
 }
 
 /// How a client and a server agree on a protocol revision.
@@ -113,6 +116,7 @@ impl Server {
             options,
             tool_list: Arc::default(),
             notifier: None,
+            host: None,
         }
     }
 
@@ -122,7 +126,19 @@ impl Server {
             .refresher
             .can_change()
             .then(|| Arc::new(Notifier::new(closing)));
-        Self { notifier, ..self }
+        Self {
+            notifier,
+            host: Some(Arc::default()),
+            ..self
+        }
+    }
+
+    /// Remembers which host the client of the session belongs to.
+    fn introduced(&self, client: &str) {
+        if let (Some(known), Some(host)) = (&self.host, hosts::of_client(client)) {
+            // The first introduction counts.
+            let _ = known.set(host);
+        }
     }
 
     /// Finds the method and decides the era, from the era of the session and from `_meta`.
@@ -264,13 +280,22 @@ impl Server {
 
     /// The tools that are offered over these skills.
     fn toolset(&self, skills: Option<&Generation>) -> ToolSet {
-        self.options.toolset(&self.tool_context(skills))
+        self.options.toolset(&self.tool_context(skills, None))
     }
 
-    fn tool_context<'a>(&self, skills: Option<&'a Generation>) -> ToolContext<'a> {
+    /// What tools have to work with, for a client that a request introduces, or else that of the
+    /// session.
+    fn tool_context<'a>(
+        &self,
+        skills: Option<&'a Generation>,
+        client: Option<&str>,
+    ) -> ToolContext<'a> {
+        let of_session = || self.host.as_ref()?.get().copied();
+        let host = client.and_then(hosts::of_client).or_else(of_session);
+        let kept = host.and_then(Host::description_chars);
         ToolContext {
             catalog: skills.and_then(|skills| skills.catalog().ok()),
-            can_change: self.refresher.can_change(),
+            room: self.options.description_room(kept),
         }
     }
 }

@@ -88,6 +88,7 @@ fn entry(
         parent: None,
         prefix: 0,
         shadowed: false,
+        audience: skillbundle_format::Audience::Everyone,
         keywords: Vec::new(),
         frontmatter_json: "{}".to_owned(),
         body: front.len()..source.len(),

@@ -139,6 +139,7 @@ fn skill(number: usize, vocabulary: Vocabulary) -> SkillEntry {
         parent: None,
         prefix: 0,
         shadowed: false,
+        audience: skillbundle_format::Audience::Everyone,
         keywords: Vec::new(),
         recovered: false,
         text_start: 0,

@@ -254,6 +254,7 @@ proptest! {
                 path: path.as_deref(),
                 dialect: *dialect,
                 tag: tag.as_deref(),
+                for_model: false,
                 skip: 0,
                 limit: page,
             };

@@ -155,6 +155,7 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
                     parent: None,
                     prefix: 0,
                     shadowed: false,
+                    audience: skillbundle_format::Audience::Everyone,
                     keywords,
                     source,
                     recovered: priority < -100.0,

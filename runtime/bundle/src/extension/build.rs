@@ -8,7 +8,7 @@ use crate::blobs::{Blob, Blobs};
 use crate::container::hex;
 use crate::error::Error;
 use crate::mime;
-use crate::model::SkillSet;
+use crate::model::{Audience, SkillSet};
 use crate::schema::{NONE, PublishedRow, Str};
 use crate::write::narrow;
 
@@ -33,6 +33,8 @@ struct Ready {
 /// The tables, see [`crate::schema::Index`].
 pub(crate) struct Tables {
     pub(crate) skills: Vec<PublishedRow>,
+    /// The number of skills, from the first, that are listed.
+    pub(crate) listed: usize,
     pub(crate) by_name: Vec<u32>,
     pub(crate) by_skill: Vec<u32>,
     /// Sorted by URI.
@@ -77,7 +79,9 @@ pub(crate) fn build(
         entries.extend_from_slice(entry.as_bytes());
     }
     narrow(entries.len())?;
+    let is_listed = |skill: &&Ready| set.skills[skill.id].audience == Audience::Everyone;
     Ok(Tables {
+        listed: skills.iter().filter(is_listed).count(),
         skills: published,
         by_name: by_name(&skills),
         by_skill: by_id(set.offered().len(), &skills),

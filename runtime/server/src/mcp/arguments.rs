@@ -37,6 +37,21 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// A text that is required and may be given under another name.
+    pub(crate) fn text_by(
+        self,
+        argument: &'static str,
+        aliases: &[&'static str],
+    ) -> Result<&'a str, ToolError> {
+        let mut names = std::iter::once(&argument).chain(aliases);
+        let given = names.find(|name| self.given(name).is_some());
+        let given = *given.unwrap_or(&argument);
+        match self.0.get(given) {
+            Some(Value::String(text)) => Ok(text),
+            found => Err(wrong(given, "a string", kind(found))),
+        }
+    }
+
     /// A text that may be left out.
     pub(crate) fn optional_text(
         self,

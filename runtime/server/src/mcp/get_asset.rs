@@ -13,26 +13,11 @@ use super::tools::ToolCall;
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
   "properties": {
-    "skill_path": { "type": "string", "minLength": 1, "description": "Path of the skill, such as ui/react/auth" },
-    "file": { "type": "string", "minLength": 1, "description": "File as the skill names it, such as assets/form.html" }
+    "skill_path": { "type": "string", "minLength": 1, "description": "Path or name of the skill" },
+    "file": { "type": "string", "minLength": 1, "description": "The file as the skill names it" }
   },
   "required": ["skill_path", "file"],
   "additionalProperties": false
-}"#;
-
-pub(crate) const OUTPUT: &str = r#"{
-  "type": "object",
-  "properties": {
-    "skill_path": { "type": "string" },
-    "file": { "type": "string" },
-    "content": { "type": "string", "description": "The file, if it is text" },
-    "content_base64": { "type": "string", "description": "The file, if it is not text" },
-    "size_bytes": { "type": "integer" },
-    "type": { "type": "string" },
-    "mime_type": { "type": "string" },
-    "resolved_from": { "type": "string", "description": "The parent skill that the file is inherited from" },
-    "max_size_bytes": { "type": "integer", "description": "The limit that the file exceeds" }
-  }
 }"#;
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
@@ -63,7 +48,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     if let Some(from) = from {
         answer["resolved_from"] = json!(from.path);
     }
-    Ok(ToolResult::json(&answer))
+    Ok(ToolResult::reading(answer.to_string(), None))
 }
 
 /// By path, and by name for those who have only loaded it by that.

@@ -1,5 +1,6 @@
 //! `get_skill` (spec 3 §8.1): the skill that fits a task, with its inherited text, or the candidates
-//! if several fit about as well. `Catalog::route` decides which.
+//! if several fit about as well. `Catalog::route` decides which. Why costs a model more than it
+//! tells it, so it is said only on request.
 
 use serde_json::{Value, json};
 use skillbundle_format::{
@@ -13,80 +14,47 @@ use super::tools::ToolCall;
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
   "properties": {
-    "context": { "type": "string", "minLength": 1, "description": "The task in words, such as: react login component" }
+    "context": { "type": "string", "minLength": 1, "description": "The task in words" },
+    "explain": { "type": "boolean", "description": "Also say why" }
   },
   "required": ["context"],
   "additionalProperties": false
 }"#;
 
-pub(crate) const OUTPUT: &str = concat!(
-    r#"{
-  "type": "object",
-  "description": "One skill, or ambiguous with candidates, or no_match",
-  "properties": {
-    "skill_path": { "type": "string" },
-    "score": { "type": "number" },
-    "matched_keywords": { "type": "array", "items": { "type": "string" } },
-    "content": { "type": "string" },
-    "#,
-    broken::outdated_schema!(),
-    r#",
-    "assets": { "type": "array", "items": { "type": "object", "description": "A file with description and type" } },
-    "scripts": { "type": "array", "items": { "type": "object", "description": "A file with description, execution and args" } },
-    "inherited_assets": { "type": "array", "items": { "type": "object", "description": "An asset, and the skill that it comes from" } },
-    "inherited_scripts": { "type": "array", "items": { "type": "object", "description": "A script, and the skill that it comes from" } },
-    "ambiguous": { "type": "boolean" },
-    "candidates": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "skill_path": { "type": "string" },
-          "score": { "type": "number" },
-          "description": { "type": "string" },
-          "matched_keywords": { "type": "array", "items": { "type": "string" } },
-          "ranker": { "type": "string" },
-          "why": { "type": "object", "description": "Same as for a single skill" }
-        }
-      }
-    },
-    "no_match": { "type": "boolean" },
-    "ranker": { "type": "string", "description": "keywords, or bm25f/1" },
-    "why": { "type": "object", "description": "Terms, related terms and name that the request and the skill share, with the score that each adds" },
-    "routing": { "type": "object", "description": "The request's terms, and the confidence and margin behind the decision" },
-    "message": { "type": "string" }
-  }
-}"#
-);
-
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
-    let context = call.arguments.only(&["context"])?.text("context")?;
+    let arguments = call.arguments.only(&["context", "explain"])?;
+    let (context, explain) = (arguments.text("context")?, arguments.flag("explain")?);
     let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;
+    let candidate = |found| candidate(&route, found, explain);
     let mut answer = match (route.decision, route.candidates.as_slice()) {
         (Decision::Match, [best, ..]) => {
             let mut answer = resolved(&route, best)?;
             if let Some(outdated) = call.skills.why_outdated(best.skill.path) {
                 answer["outdated"] = broken::sentence(outdated).into();
             }
-            answer
+            with_reasons(answer, best, explain)
         }
         (Decision::Ambiguous(count), candidates) => json!({
             "ambiguous": true,
             "candidates": candidates
                 .iter()
                 .take(count)
-                .map(|found| candidate(&route, found))
+                .map(candidate)
                 .collect::<Result<Vec<_>, _>>()?,
             "message": "Multiple skills match. Specify your need or pick a skill_path.",
         }),
         _ => json!({ "no_match": true, "message": "No skill matches the given context." }),
     };
     answer["ranker"] = json!(route.ranker);
-    if route.ranker != "keywords" {
+    if explain && route.ranker != "keywords" {
         answer["routing"] = routing(&route);
     }
-    Ok(ToolResult::json(&answer))
+    Ok(match route.decision {
+        // The text of a skill.
+        Decision::Match => ToolResult::reading(answer.to_string(), None),
+        _ => ToolResult::json(&answer),
+    })
 }
 
 /// How the request was understood, and what `bm25f/1` decided by.
@@ -100,7 +68,7 @@ fn routing(route: &Route<'_>) -> Value {
     })
 }
 
-fn candidate<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Error> {
+fn candidate<'a>(route: &Route<'a>, found: &Candidate<'a>, explain: bool) -> Result<Value, Error> {
     let candidate = json!({
         "skill_path": found.skill.path,
         "score": rounded(found.score),
@@ -108,12 +76,13 @@ fn candidate<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Erro
         "matched_keywords": route.matched_keywords(found)?,
         "ranker": found.ranker,
     });
-    Ok(with_reasons(candidate, found))
+    Ok(with_reasons(candidate, found, explain))
 }
 
-/// Adds the explanation of `bm25f/1`; for the other ranker, the matched keywords explain the score.
-fn with_reasons(mut answer: Value, found: &Candidate<'_>) -> Value {
-    if found.why != Explanation::default() {
+/// Adds the explanation of `bm25f/1`, if one is wanted; for the other ranker, the matched keywords
+/// explain the score.
+fn with_reasons(mut answer: Value, found: &Candidate<'_>, explain: bool) -> Value {
+    if explain && found.why != Explanation::default() {
         answer["why"] = found.why.to_json();
     }
     answer
@@ -138,7 +107,7 @@ fn resolved<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Error
             .filter_map(|(file, from)| pick(file, Some(from)))
             .collect::<Result<Vec<_>, _>>()
     };
-    let answer = json!({
+    Ok(json!({
         "skill_path": skill.path,
         "score": rounded(found.score),
         "matched_keywords": route.matched_keywords(found)?,
@@ -147,8 +116,7 @@ fn resolved<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Error
         "scripts": own(script)?,
         "inherited_assets": inherited(asset)?,
         "inherited_scripts": inherited(script)?,
-    });
-    Ok(with_reasons(answer, found))
+    }))
 }
 
 type Pick = fn(&File<'_>, Option<&Skill<'_>>) -> Option<Result<Value, Error>>;

@@ -13,6 +13,7 @@ use crate::jsonrpc::RpcError;
 
 pub(crate) fn initialize(call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcError> {
     let params: InitializeRequestParams = call.request.params()?;
+    call.server.introduced(&params.client_info.name);
     let asked = params.protocol_version;
     let spoken = asked.has_initialize() && ProtocolVersion::KNOWN_VERSIONS.contains(&asked);
     let agreed = if spoken {

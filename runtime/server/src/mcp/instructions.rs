@@ -1,92 +1,74 @@
 //! The instructions for the server as a whole: how to get from a task to the skill that helps with
-//! it, with the tools that are offered and no others. Some hosts show little else at first, and cut
-//! it off at [`TEXT_CHARS`](skillbundle_format::hosts::TEXT_CHARS).
-
-use std::fmt::Write as _;
+//! it, with the tools that are offered and no others. The first line says it all, since Codex shows
+//! a model no more than its first 250 characters; no host cuts what is shorter than
+//! [`TEXT_CHARS`](skillbundle_format::hosts::TEXT_CHARS).
 
 use super::toolset::ToolSet;
 
-const HEAD: &str = "This server provides skills: instructions, scripts and files for particular tasks. \
-                    Before you start a task, look for a matching skill and follow it.";
+const HEAD: &str = "Skills are instructions, scripts and files for particular tasks. \
+                    Before you start a task, find a skill that fits";
 
-/// Ways to the right skill: the tool, and what to give it.
-const FIND: [(&str, &str); 2] = [
-    ("skills_search", "with words from the task"),
-    ("get_skill", "with a description of the task"),
+/// Ways to the right skill: the tool, and what it takes or shows.
+const FIND: [(&str, &str); 4] = [
+    ("get_skill", "the task in words"),
+    ("skills_search", "words"),
+    ("skills_list", "all"),
+    ("list_skills", "all"),
 ];
-
-/// Tools that show everything.
-const BROWSE: [&str; 2] = ["skills_list", "list_skills"];
 
 /// Ways to a skill's text, the best first: only one is named.
 const LOAD: [(&str, &str); 3] = [
-    ("skill", "with the name"),
-    ("get_skill", "returns the full text"),
-    ("skills_list", "with `includeBody` returns full texts"),
+    ("skill", "Load it with `{}` (its name) and follow it"),
+    ("get_skill", "Follow the text that `{}` returns"),
+    (
+        "skills_list",
+        "Follow the text that `{}` with `includeBody` returns",
+    ),
 ];
 
-/// The steps from a task to what is needed for it.
+/// How to get from a task to what is needed for it.
 pub(crate) fn text(toolset: ToolSet, can_change: bool) -> String {
-    let steps = [find(toolset), load(toolset), fetch(toolset)];
-    let mut text = HEAD.to_owned();
-    for (number, step) in (1..).zip(steps.into_iter().flatten()) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n{number}. {step}");
+    let mut text = format!("{HEAD}{}.", find(toolset));
+    let load = LOAD
+        .iter()
+        .find_map(|(tool, how)| Some(how.replace("{}", toolset.name(tool)?)));
+    if let Some(load) = load {
+        text.push_str(&format!(" {load}."));
+    }
+    if let Some(fetch) = fetch(toolset) {
+        text.push_str(&format!("\n{fetch}"));
     }
     if can_change {
         text.push_str("\nChanges to skills are picked up before every call");
         if let Some(refresh) = toolset.name("refresh_skills") {
-            let _ = write!(text, "; `{refresh}` forces a reload");
+            text.push_str(&format!("; `{refresh}` forces a reload"));
         }
         text.push('.');
     }
     text
 }
 
-fn find(toolset: ToolSet) -> Option<String> {
+/// `: `get_skill` (the task in words) or `skills_search` (words)`
+fn find(toolset: ToolSet) -> String {
     let ways = FIND
         .iter()
-        .filter_map(|(tool, how)| Some(format!("`{}` {how}", toolset.name(tool)?)));
-    let ways = ways.collect::<Vec<_>>().join(", or ");
-    let lists = BROWSE
-        .iter()
-        .filter_map(|tool| Some(format!("`{}`", toolset.name(tool)?)));
-    let lists: Vec<_> = lists.collect();
-    let list = if lists.len() == 1 { "lists" } else { "list" };
-    let lists = match lists.as_slice() {
-        [] => String::new(),
-        lists => format!("{} {list} all skills", lists.join(" and ")),
-    };
-    let ways: Vec<_> = [ways, lists]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
-    match ways.as_slice() {
-        // The description of this tool lists the skills.
-        [] => toolset
-            .name("skill")
-            .map(|skill| format!("Find: the description of `{skill}` lists the skills.")),
-        ways => Some(format!("Find: {}.", ways.join("; "))),
+        .filter_map(|(tool, what)| Some(format!("`{}` ({what})", toolset.name(tool)?)));
+    let ways: Vec<_> = ways.collect();
+    match (ways.is_empty(), toolset.name("skill")) {
+        (false, _) => format!(": {}", ways.join(" or ")),
+        (true, Some(skill)) => format!(" in the description of `{skill}`"),
+        (true, None) => String::new(),
     }
-}
-
-fn load(toolset: ToolSet) -> Option<String> {
-    let way = LOAD
-        .iter()
-        .find_map(|(tool, how)| Some(format!("`{}` {how}", toolset.name(tool)?)));
-    way.map(|way| format!("Load: {way}. The text names the skill's other files."))
 }
 
 fn fetch(toolset: ToolSet) -> Option<String> {
-    match toolset.name("get_asset") {
-        Some(tool) => Some(format!(
-            "Fetch: `{tool}` with the paths of the skill and the file, when the text refers to a file."
-        )),
+    let tool = match toolset.name("get_asset") {
+        Some(tool) => format!("`{tool}`"),
         // Skills are not loaded yet, and may have no files.
-        None => toolset
-            .is_unsure_of("get_asset")
-            .then(|| "Fetch: a file that the text refers to, with the tool for files.".to_owned()),
-    }
+        None if toolset.is_unsure_of("get_asset") => "the tool for files".to_owned(),
+        None => return None,
+    };
+    Some(format!("Fetch a file that a text refers to with {tool}."))
 }
 
 #[cfg(test)]
@@ -102,7 +84,7 @@ mod tests {
         };
         let context = ToolContext {
             catalog: None,
-            can_change: true,
+            room: 0,
         };
         ToolSet::new(tools, &context, dotted)
     }
@@ -112,31 +94,34 @@ mod tests {
         for (tools, expected) in [
             (
                 "router",
-                "1. Find: `get_skill` with a description of the task; `list_skills` lists all skills.\n\
-                 2. Load: `get_skill` returns the full text. The text names the skill's other files.\n\
-                 3. Fetch: `get_asset` with the paths of the skill and the file, when the text refers to a file.\n\
+                ": `get_skill` (the task in words) or `list_skills` (all). Follow the text that `get_skill` returns.\n\
+                 Fetch a file that a text refers to with `get_asset`.\n\
                  Changes to skills are picked up before every call; `refresh_skills` forces a reload.",
             ),
             (
                 "loader",
-                "1. Find: the description of `skill` lists the skills.\n\
-                 2. Load: `skill` with the name. The text names the skill's other files.\n\
+                " in the description of `skill`. Load it with `skill` (its name) and follow it.\n\
                  Changes to skills are picked up before every call.",
             ),
             (
                 "catalog",
-                "1. Find: `skills_search` with words from the task; `skills_list` lists all skills.\n\
-                 2. Load: `skills_list` with `includeBody` returns full texts. The text names the skill's other files.\n\
+                ": `skills_search` (words) or `skills_list` (all). Follow the text that `skills_list` with `includeBody` returns.\n\
+                 Changes to skills are picked up before every call.",
+            ),
+            (
+                "",
+                ": `get_skill` (the task in words) or `skills_search` (words). Load it with `skill` (its name) and follow it.\n\
+                 Fetch a file that a text refers to with the tool for files.\n\
                  Changes to skills are picked up before every call.",
             ),
             (
                 "refresh_skills",
-                "Changes to skills are picked up before every call; `refresh_skills` forces a reload.",
+                ".\nChanges to skills are picked up before every call; `refresh_skills` forces a reload.",
             ),
         ] {
             assert_eq!(
                 text(toolset(tools, false), true),
-                format!("{HEAD}\n{expected}"),
+                format!("{HEAD}{expected}"),
                 "{tools}"
             );
         }
@@ -167,11 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn before_skills_are_loaded_files_are_mentioned_without_a_tool() {
-        assert!(
-            text(toolset("", false), true)
-                .contains("\n3. Fetch: a file that the text refers to, with the tool")
-        );
+    fn by_default_the_first_line_is_short_enough_to_stand_alone() {
+        let text = text(toolset("", false), true);
+        assert!(text.lines().next().is_some_and(|line| line.len() <= 250));
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         .unwrap_or_default();
     let branch = branch(typed);
     let mut inside = BTreeMap::new();
-    for skill in call.skills.catalog()?.skills() {
+    for skill in call.skills.catalog()?.listed() {
         let skill = skill?;
         if skill.lies_in(branch) {
             inside.insert(skill.id, skill);

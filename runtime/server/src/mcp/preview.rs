@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use skillbundle_format::Bundle;
+use skillbundle_format::hosts::Host;
 
 use super::toolset::ToolContext;
 use super::{instructions, tools};
@@ -23,11 +24,16 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// The preview of this bundle as `source` has loaded it.
-    pub fn new(bundle: &Bundle, source: &dyn Source, options: &Options) -> Result<Self, Error> {
+    /// The preview of this bundle as `source` has loaded it, for the client of this host.
+    pub fn new(
+        bundle: &Bundle,
+        source: &dyn Source,
+        options: &Options,
+        host: &Host,
+    ) -> Result<Self, Error> {
         let context = ToolContext {
             catalog: Some(bundle.catalog()?),
-            can_change: source.can_change(),
+            room: options.description_room(host.description_chars()),
         };
         // Instructions are part of the handshake, which does not wait for a slow load.
         let at_handshake = ToolContext {
@@ -39,7 +45,7 @@ impl Preview {
         let toolset = options.toolset(&at_handshake);
         let tools = tools::all(&context, options).into_iter();
         Ok(Self {
-            instructions: instructions::text(toolset, context.can_change),
+            instructions: instructions::text(toolset, source.can_change()),
             tools: tools
                 .map(|tool| serde_json::to_value(tool).expect("a tool is plain JSON"))
                 .collect(),

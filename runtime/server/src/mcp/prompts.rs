@@ -6,7 +6,7 @@ use rmcp::model::{
     Role,
 };
 use serde_json::{Map, Value};
-use skillbundle_format::{Catalog, Dialect, Error, Skill};
+use skillbundle_format::{Audience, Catalog, Dialect, Error, Skill};
 
 use super::notifier::NotifiedList;
 use super::results::{self, PageParams, PagedList, loaded, unreadable, write_cacheable};
@@ -84,7 +84,7 @@ fn find<'g>(skills: &'g Generation, name: &str) -> Result<Skill<'g>, RpcError> {
 }
 
 fn prompt(skill: &Skill<'_>) -> Result<Option<Prompt>, Error> {
-    if !skill.is_user_invocable() {
+    if !skill.is_user_invocable() || skill.audience() == Audience::Nobody {
         return Ok(None);
     }
     let arguments = DeclaredArguments::of(skill)?.arguments();

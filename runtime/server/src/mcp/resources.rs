@@ -50,10 +50,10 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
     let listing = PagedList::new(skills, &["resources/list"]);
     let published = published(skills)?;
     let start = listing.start(&params)?;
-    let end = published.len().min(start.saturating_add(MOST));
+    let end = published.listed().min(start.saturating_add(MOST));
     let resources = (start..end).map(|number| entry(&published.skill(number)?));
     let resources: Result<Vec<_>, Error> = resources.collect();
-    let next = listing.next(end, published.len());
+    let next = listing.next(end, published.listed());
     call.server.seen(NotifiedList::Resources, Some(skills));
     write_cacheable(
         call,
@@ -79,7 +79,9 @@ pub(crate) fn described(file: &Resource<'_>) -> Described {
 /// text has subscribed to it.
 pub(crate) fn summary(skills: &Generation) -> Vec<(&str, &str)> {
     let published = published(skills).ok();
-    let skills = published.iter().flat_map(Published::skills);
+    let skills = published
+        .iter()
+        .flat_map(|it| it.skills().take(it.listed()));
     let skills = skills.filter_map(Result::ok);
     skills
         .map(|skill| (skill.uri, skill.skill.description))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use skillbundle_format::{Catalog, Dialect, Error, File, Skill};
+use skillbundle_format::{Audience, Catalog, Dialect, Error, File, Skill};
 use skillbundle_search::text::fold;
 use skillbundle_search::typos;
 
@@ -15,46 +15,14 @@ use crate::source::Generation;
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
   "properties": {
-    "name": { "type": "string", "minLength": 1, "description": "Name of the skill to load (case-insensitive)" }
+    "name": { "type": "string", "minLength": 1, "description": "Name of the skill (case-insensitive)" }
   },
   "required": ["name"],
   "additionalProperties": false
 }"#;
 
-pub(crate) const OUTPUT: &str = concat!(
-    r#"{
-  "type": "object",
-  "properties": {
-    "name": { "type": "string" },
-    "path": { "type": "string", "description": "Identity of the skill" },
-    "description": { "type": "string" },
-    "location": { "type": "string", "enum": ["project", "global"] },
-    "base_directory": { "type": "string", "description": "Directory that file names in the text are relative to" },
-    "digest": { "type": "string", "description": "SHA-256 of the skill's own Markdown file" },
-    "content": { "type": "string", "description": "The skill's text" },
-    "#,
-    broken::outdated_schema!(),
-    r#",
-    "files": {
-      "type": "array",
-      "description": "Files of the skill",
-      "items": {
-        "type": "object",
-        "properties": {
-          "file": { "type": "string" },
-          "size": { "type": "integer", "description": "In bytes" },
-          "missing": { "type": "boolean", "description": "Declared, but missing when the skills were read" },
-          "executable": { "type": "boolean" },
-          "mime_type": { "type": "string" },
-          "from": { "type": "string", "description": "The parent skill that it is inherited from" }
-        }
-      }
-    },
-    "did_you_mean": { "type": "array", "items": { "type": "string" } },
-    "not_served": { "type": "string", "description": "There is a file, but it does not load: what is wrong with it" }
-  }
-}"#
-);
+/// Other names of the argument: spec 2's examples say `command`, and models guess `skill`.
+const ALIASES: [&str; 2] = ["command", "skill"];
 
 /// Names that are suggested for an unknown one.
 const SUGGESTIONS: usize = 3;
@@ -64,12 +32,32 @@ const SUGGESTIONS: usize = 3;
 const COMPARED: usize = 10_000;
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
-    let name = call.arguments.only(&["name"])?.text("name")?;
+    let arguments = call.arguments.only(&["name", "command", "skill"])?;
+    let name = arguments.text_by("name", &ALIASES)?;
+    if name.trim().is_empty() {
+        return Err(ToolError::EmptyName);
+    }
     let catalog = call.skills.catalog()?;
     match catalog.by_name(name)? {
+        Some(skill) if skill.audience() == Audience::People => Ok(for_people(&skill)?),
         Some(skill) => Ok(found(&skill, call.skills)?),
         None => Ok(not_found(name, catalog, call)?),
     }
+}
+
+/// A model must not start this skill.
+fn for_people(skill: &Skill<'_>) -> Result<ToolResult, Error> {
+    let name = skill.callable_name()?;
+    let how = if skill.is_user_invocable() {
+        format!("they start it as the prompt \"{name}\", often typed as a slash command")
+    } else {
+        "its author lets nobody else start it".to_owned()
+    };
+    let text = format!(
+        "Skill '{name}' is for people only: a person must ask for it; {how}. Go on without it, or tell them about it."
+    );
+    let about = json!({ "code": "for_people_only", "name": name });
+    Ok(ToolResult::reading(text, Some(about)).failing())
 }
 
 fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error> {
@@ -87,22 +75,18 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error
         skill.name,
         note.unwrap_or_default()
     );
-    let mut structured = json!({
+    let mut about = json!({
         "name": skill.name,
         "path": skill.path,
-        "description": skill.description,
         "location": skill.scope.as_str(),
         "base_directory": base,
         "digest": digest(skill.digest()?),
-        "content": null,
         "files": files,
     });
     if let Some(outdated) = outdated {
-        structured["outdated"] = outdated.into();
+        about["outdated"] = outdated.into();
     }
-    // Some hosts show the model this and not the text. Moved here, since the macro would copy it.
-    structured["content"] = content.into();
-    Ok(ToolResult::text(text, structured))
+    Ok(ToolResult::reading(text, Some(about)))
 }
 
 /// What its file names are relative to, if it has files.
@@ -164,7 +148,7 @@ fn described(file: &File<'_>, from: Option<&Skill<'_>>) -> Value {
 }
 
 fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<ToolResult, Error> {
-    let available = if catalog.is_empty() {
+    let available = if catalog.listed_len() == 0 {
         "(none)".to_owned()
     } else {
         skill_listing::lines(catalog, call.toolset(), call.options())?
@@ -172,19 +156,15 @@ fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<To
     let broken = call.skills.why_not_served(name).map(broken::sentence);
     let note = broken.as_ref().map(|note| format!("\n\n{note}"));
     let name = shortened(name.trim());
+    let alike = alike(&name, catalog)?;
+    let closest = (!alike.is_empty()).then(|| format!("\n\nClosest: {}", alike.join(", ")));
     let text = format!(
-        "Skill '{name}' not found.{}\n\nAvailable skills:\n{available}\n\nUse the exact skill name (case-insensitive) to load a skill.",
-        note.unwrap_or_default()
+        "Skill '{name}' not found.{}\n\nAvailable skills:\n{available}{}\n\nUse the exact skill name (case-insensitive) to load a skill.",
+        note.unwrap_or_default(),
+        closest.unwrap_or_default(),
     );
-    let mut structured = json!({
-        "error": format!("Skill '{name}' not found."),
-        "code": "skill_not_found",
-        "did_you_mean": alike(&name, catalog)?,
-    });
-    if let Some(broken) = broken {
-        structured["not_served"] = broken.into();
-    }
-    Ok(ToolResult::text(text, structured).failing())
+    let about = json!({ "code": "skill_not_found", "did_you_mean": alike });
+    Ok(ToolResult::reading(text, Some(about)).failing())
 }
 
 /// Names that `wanted` may be a typing mistake for, that contain it, or that it contains; the
@@ -193,7 +173,7 @@ fn alike<'a>(wanted: &str, catalog: Catalog<'a>) -> Result<Vec<&'a str>, Error> 
     let wanted = fold(wanted);
     let contains = |long: &str, short: &str| short.chars().nth(2).is_some() && long.contains(short);
     let mut near = Vec::new();
-    for skill in catalog.skills().take(COMPARED) {
+    for skill in catalog.listed().take(COMPARED) {
         let name = skill?.callable_name()?;
         let folded = fold(name);
         let is_part = contains(&folded, &wanted) || contains(&wanted, &folded);

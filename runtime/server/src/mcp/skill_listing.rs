@@ -1,97 +1,129 @@
 //! The list of skills that a model sees: in the description of the `skill` tool, and in the answer to
-//! an unknown name. The archive decides which skills fit, most important first; the others are
-//! counted and can be searched for.
+//! an unknown name. The most important skills come first; the others are counted and can be
+//! searched for. Some hosts keep only the first line of a description, others 2,048 characters.
 
 use std::fmt::Write as _;
 
-use skillbundle_format::{Catalog, Error, LISTING_BYTES, SkillListing};
+use skillbundle_format::{Catalog, Error, SkillListing};
 
-use super::toolset::ToolSet;
+use super::toolset::{ToolContext, ToolSet};
 use crate::Options;
 
-/// Bytes kept for the line that counts what is left out.
-const REMAINDER: usize = 128;
-
-/// Most bytes of the list in the answer to an unknown name. It comes once per mistake, and beside
-/// suggestions.
+/// Most bytes of the list in the answer to an unknown name. It comes once per mistake.
 const AFTER_MISTAKE: usize = 8 * 1024;
 
-/// The text that spec 2 puts before the list, to the letter.
-const HEAD: &str = r#"Execute a skill within the main conversation
+/// Longer names are no good example.
+const EXAMPLE_CHARS: usize = 40;
 
-<skills_instructions>
-When users ask you to perform tasks, check if any of the available skills below can help complete the task more effectively. Skills provide specialized capabilities and domain knowledge.
+/// The beginning of spec 2's text, and in place of the rest of it less that says more: what is cut
+/// off, and where the text alone misleads, must not be needed.
+const HEAD: &str = "Execute a skill within the main conversation: load its instructions by name, then follow them\n\n<skills_instructions>\nBefore a task, check whether a skill fits it, and load that first.";
 
-How to use skills:
-- Invoke skills using this tool with the skill name only (no arguments)
-- When you invoke a skill, you will see <command-message>The "{name}" skill is loading</command-message>
-- The skill's prompt will expand and provide detailed instructions on how to complete the task
-- Examples:
-  - `command: "pdf"` - invoke the pdf skill
-  - `command: "xlsx"` - invoke the xlsx skill
-  - `command: "ms-office-suite:pdf"` - invoke using fully qualified name
+const ONCE: &str =
+    " Do not load a skill that is loaded already, nor for built-in CLI commands like /help.\n";
 
-Important:
-- Only use skills listed in <available_skills> below
-- Do not invoke a skill that is already running
-- Do not use this tool for built-in CLI commands (like /help, /clear, etc.)
-</skills_instructions>
+const BEFORE_LIST: &str = "\n</skills_instructions>\n\n<available_skills>\n";
 
-<available_skills>
-"#;
-
-/// The text that spec 2 puts after it.
 const TAIL: &str = "\n</available_skills>";
 
-/// Tools that find what a list leaves out, the best first.
-const FINDERS: [&str; 4] = ["skills_search", "get_skill", "skills_list", "list_skills"];
+/// Tools that find what a list leaves out, the best first, and what they take.
+const FINDERS: [(&str, &str); 2] = [("skills_search", "words"), ("get_skill", "the task")];
+
+/// Tools that show everything.
+const LISTERS: [&str; 2] = ["skills_list", "list_skills"];
 
 /// The description of the `skill` tool: spec 2's, over these skills if there are any.
-pub(crate) fn description(
-    catalog: Option<Catalog<'_>>,
-    toolset: ToolSet,
-    options: &Options,
-) -> String {
-    let mut text = HEAD.to_owned();
-    if let Some(catalog) = catalog
-        && let Err(error) = add_skills(&mut text, catalog, toolset, options)
-    {
-        tracing::error!("cannot list the skills: {error:#}");
-    }
-    text.push_str(TAIL);
-    text
-}
-
-fn add_skills(
-    text: &mut String,
-    catalog: Catalog<'_>,
-    toolset: ToolSet,
-    options: &Options,
-) -> Result<(), Error> {
-    let room = options.description_bytes.map_or(LISTING_BYTES, |bytes| {
-        bytes.saturating_sub(HEAD.len() + TAIL.len() + REMAINDER)
-    });
-    let listing = catalog.skill_listing(room)?;
-    text.push_str(&listing.text);
-    text.push_str(&remainder(&listing, catalog.len(), toolset));
-    Ok(())
-}
-
-/// The line that counts the skills if not all of them are listed in full.
-fn remainder(listing: &SkillListing<'_>, total: usize, toolset: ToolSet) -> String {
-    if listing.described == total {
-        return String::new();
-    }
-    let counted = match total - listing.shown {
-        0 => format!(
-            "{total} skills in all, the first {} with descriptions",
-            listing.described
-        ),
-        left => format!("… and {left} more skills, {total} in all"),
+pub(crate) fn description(context: &ToolContext<'_>, toolset: ToolSet) -> String {
+    let described = context.catalog.map(|it| over(it, context.room, toolset));
+    let (head, listing) = match described {
+        Some(Ok(described)) => described,
+        Some(Err(error)) => {
+            tracing::error!("cannot list the skills: {error:#}");
+            (head(None, ""), SkillListing::default())
+        }
+        None => {
+            let count = format!("The skills are being read.{}", finders(toolset));
+            (head(None, &count), SkillListing::default())
+        }
     };
-    match toolset.first(&FINDERS) {
-        Some(tool) => format!("\n{counted}; find them with the {tool} tool."),
-        None => format!("\n{counted}."),
+    [&head, BEFORE_LIST, &listing.text, TAIL].concat()
+}
+
+/// The text before the list, and the list.
+fn over(
+    catalog: Catalog<'_>,
+    room: usize,
+    toolset: ToolSet,
+) -> Result<(String, SkillListing), Error> {
+    let example = example(catalog)?;
+    let total = catalog.listed_len();
+    // As long as it can be, since it counts what it makes room for.
+    let partly = SkillListing {
+        shown: total.saturating_sub(1),
+        ..SkillListing::default()
+    };
+    let longest = head(example.as_deref(), &counted(&partly, total, toolset));
+    let fixed = longest.len() + BEFORE_LIST.len() + TAIL.len();
+    let listing = catalog.skill_listing(room.saturating_sub(fixed))?;
+    let count = counted(&listing, total, toolset);
+    Ok((head(example.as_deref(), &count), listing))
+}
+
+fn head(example: Option<&str>, count: &str) -> String {
+    let example = example.map_or_else(String::new, |name| {
+        format!(" Example: {{\"name\": \"{name}\"}}.")
+    });
+    [HEAD, &example, ONCE, count].concat()
+}
+
+/// The first skill whose name needs no escape anywhere.
+fn example(catalog: Catalog<'_>) -> Result<Option<String>, Error> {
+    let is_plain = |name: &str| {
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ' ' | ':');
+        name.chars().all(plain) && name.chars().count() <= EXAMPLE_CHARS
+    };
+    for skill in catalog.ranked().take(FINDERS.len()) {
+        let name = skill?.callable_name()?;
+        if is_plain(name) {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// How many skills there are, and how to find those that are not listed.
+fn counted(listing: &SkillListing, total: usize, toolset: ToolSet) -> String {
+    let SkillListing {
+        shown, described, ..
+    } = *listing;
+    match total {
+        0 => "There are no skills.".to_owned(),
+        1 if described == 1 => "There is 1 skill, listed below.".to_owned(),
+        _ if described == total => format!("There are {total} skills, all listed below."),
+        _ if shown == total => format!(
+            "There are {total} skills, all named below, {described} with a description.{}",
+            finders(toolset)
+        ),
+        _ => format!(
+            "There are {total} skills: {shown} are named below, most important first, {described} with a description.{}",
+            finders(toolset)
+        ),
+    }
+}
+
+/// ` To find one: `skills_search` (words) or `get_skill` (the task).`
+fn finders(toolset: ToolSet) -> String {
+    let finders = FINDERS.iter();
+    let finders =
+        finders.filter_map(|(tool, what)| Some(format!("`{}` ({what})", toolset.name(tool)?)));
+    let mut finders: Vec<String> = finders.collect();
+    if finders.is_empty() {
+        finders.extend(toolset.first(&LISTERS).map(|tool| format!("`{tool}`")));
+    }
+    if finders.is_empty() {
+        String::new()
+    } else {
+        format!(" To find one: {}.", finders.join(" or "))
     }
 }
 
@@ -116,12 +148,13 @@ pub(crate) fn lines(
         text.push_str(&line);
         shown += 1;
     }
-    if shown < catalog.len() {
-        let search = toolset
-            .first(&FINDERS)
-            .map_or_else(String::new, |tool| format!("; use {tool}"));
+    let total = catalog.listed_len();
+    if shown < total {
+        let [search, route] = FINDERS.map(|(tool, _)| tool);
+        let tool = toolset.first(&[search, route, LISTERS[0], LISTERS[1]]);
+        let search = tool.map_or_else(String::new, |tool| format!("; use {tool}"));
         // Writing to a string cannot fail.
-        let _ = write!(text, "… and {} more{search}", catalog.len() - shown);
+        let _ = write!(text, "… and {} more{search}", total - shown);
     }
     text.truncate(text.trim_end().len());
     Ok(text)

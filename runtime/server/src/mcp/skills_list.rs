@@ -59,7 +59,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let (mut skills, mut lines) = (Vec::new(), String::new());
     let catalog = call.skills.catalog()?;
     let hidden = catalog.hidden()?;
-    for skill in catalog.skills() {
+    for skill in catalog.listed() {
         let skill = skill?;
         if mentions(&skill, &wanted) {
             skills.push(ListedSkill {

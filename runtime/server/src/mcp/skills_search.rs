@@ -82,6 +82,7 @@ fn search<'a>(call: &ToolCall<'a>) -> Result<(Search<'a>, Cursors), ToolError> {
         path: arguments.optional_text("path")?,
         dialect: arguments.choice("dialect", &Dialect::ALL, Dialect::as_str)?,
         tag: arguments.optional_text("tag")?,
+        for_model: true,
         skip: 0,
     };
     let [path, dialect, tag] = filters(&search).map(|(_, value)| value);

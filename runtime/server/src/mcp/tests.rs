@@ -30,11 +30,29 @@ fn client(set: SkillSet) -> Client {
     connected(Fake::new(set))
 }
 
-/// The JSON that the text holds, which must be the structured content.
+/// The JSON that the text holds. Structured content beside it must be the same.
 fn data(result: &Value) -> Value {
     let data: Value = serde_json::from_str(&text(result)).expect("the text is JSON");
-    assert_eq!(data, result["structuredContent"]);
+    let structured = result.get("structuredContent");
+    assert!(structured.is_none_or(|it| *it == data), "{result}");
     data
+}
+
+/// What programs are told about a text.
+fn about(result: &Value) -> &Value {
+    assert!(result.get("structuredContent").is_none(), "{result}");
+    &result["_meta"]["skillbundle/about"]
+}
+
+/// A client that is offered every tool.
+fn client_of_all(set: SkillSet) -> Client {
+    let options = Options {
+        tools: "all".parse().expect("a preset"),
+        ..Options::default()
+    };
+    let mut client = unopened(Fake::new(set), options);
+    client.initialize("2025-11-25");
+    client
 }
 
 fn keys(value: &Value) -> Vec<&str> {

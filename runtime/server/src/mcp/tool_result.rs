@@ -1,17 +1,17 @@
 //! The result of a tool, and its errors: one variant per line of the specs' error tables, turned
 //! into JSON here and nowhere else.
+//!
+//! A text that a model must read stands in `content` and nowhere else. Claude Code, Codex and VS
+//! Code show a model `structuredContent` alone where a result has it, other hosts show it `content`
+//! alone, some both; so structured content beside a text is a text unseen or a text paid for twice.
 
-use std::collections::BTreeMap;
-
+use rmcp::model::Implementation;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::results::write;
 use super::{Era, Server};
 use crate::jsonrpc::RpcError;
-
-/// The member of `_meta` that 2026-07-28 wants in results.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Maximum number of a client's characters that a message quotes.
 const ECHO: usize = 200;
@@ -36,11 +36,28 @@ pub(crate) struct ToolResult {
 /// The structured content of an answer, a JSON object.
 #[derive(Debug)]
 enum Structured {
+    /// The text is all there is. For programs, `_meta` may say more.
+    Absent {
+        meta: Option<Value>,
+    },
     /// The text is the data.
     Text,
     Tree(Value),
     /// JSON text: a tree of a long list takes longer to build and drop than all else together.
     Written(String),
+}
+
+/// The member `_meta` of a result.
+#[derive(Serialize)]
+struct Meta<'a> {
+    /// What 2026-07-28 wants in results.
+    #[serde(
+        rename = "io.modelcontextprotocol/serverInfo",
+        skip_serializing_if = "Option::is_none"
+    )]
+    server: Option<Implementation>,
+    #[serde(rename = "skillbundle/about", skip_serializing_if = "Option::is_none")]
+    about: Option<&'a Value>,
 }
 
 /// Why a call cannot be answered. The client sees the text.
@@ -57,6 +74,8 @@ pub(crate) enum ToolError {
         argument: String,
         known: &'static [&'static str],
     },
+    #[error("Skill name cannot be empty")]
+    EmptyName,
     #[error(
         "stale cursor: the skills have changed since it was issued; search again without `cursor`"
     )]
@@ -100,7 +119,16 @@ struct Known<'a>(&'a [&'static str]);
 struct Hint(Option<&'static str>, &'static str);
 
 impl ToolResult {
-    /// An answer in JSON, as text and as structured content.
+    /// A text to be read, such as a skill, with what programs may want to know about it.
+    pub(crate) fn reading(text: String, about: Option<Value>) -> Self {
+        Self {
+            text,
+            data: Structured::Absent { meta: about },
+            is_error: false,
+        }
+    }
+
+    /// A short answer in JSON, as text and as structured content.
     pub(crate) fn json(data: &Value) -> Self {
         Self {
             text: data.to_string(),
@@ -147,20 +175,44 @@ impl ToolResult {
         }
         out.extend_from_slice(br#""content":[{"type":"text","text":"#);
         write(out, &self.text)?;
-        out.extend_from_slice(br#"}],"structuredContent":"#);
-        match &self.data {
-            Structured::Text => out.extend_from_slice(self.text.as_bytes()),
-            Structured::Tree(data) => write(out, data)?,
-            Structured::Written(data) => out.extend_from_slice(data.as_bytes()),
-        }
+        out.extend_from_slice(b"}]");
+        self.write_structured(out)?;
         if self.is_error {
             out.extend_from_slice(br#","isError":true"#);
         }
-        if stateless {
+        let about = match &self.data {
+            Structured::Absent { meta } => meta.as_ref(),
+            _ => None,
+        };
+        if stateless || about.is_some() {
+            let meta = Meta {
+                server: stateless.then(Server::identity),
+                about,
+            };
             out.extend_from_slice(br#","_meta":"#);
-            write(out, &BTreeMap::from([(SERVER_INFO, Server::identity())]))?;
+            write(out, &meta)?;
         }
         out.push(b'}');
+        Ok(())
+    }
+
+    fn write_structured(&self, out: &mut Vec<u8>) -> Result<(), RpcError> {
+        const NAME: &[u8] = br#","structuredContent":"#;
+        match &self.data {
+            Structured::Absent { .. } => return Ok(()),
+            Structured::Text => {
+                out.extend_from_slice(NAME);
+                out.extend_from_slice(self.text.as_bytes());
+            }
+            Structured::Tree(data) => {
+                out.extend_from_slice(NAME);
+                write(out, data)?;
+            }
+            Structured::Written(data) => {
+                out.extend_from_slice(NAME);
+                out.extend_from_slice(data.as_bytes());
+            }
+        }
         Ok(())
     }
 }
@@ -169,7 +221,9 @@ impl ToolError {
     /// The word for programs.
     fn code(&self) -> &'static str {
         match self {
-            Self::WrongArgument { .. } | Self::UnknownArgument { .. } => "invalid_argument",
+            Self::WrongArgument { .. } | Self::UnknownArgument { .. } | Self::EmptyName => {
+                "invalid_argument"
+            }
             Self::StaleCursor => "stale_cursor",
             Self::NoSkill { .. } | Self::NoTree(_) => "skill_not_found",
             Self::Traversal(_) => "path_traversal",

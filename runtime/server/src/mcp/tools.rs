@@ -38,7 +38,10 @@ pub(crate) struct ToolDefinition {
     /// braces.
     next: &'static [(&'static str, &'static str)],
     input: &'static str,
-    output: &'static str,
+    /// `None` for a tool that may answer with a text to read alone.
+    output: Option<&'static str>,
+    /// Whether it is offered unless the operator chooses: the few that find, load and read.
+    pub(crate) by_default: bool,
     read_only: bool,
     pub(crate) run: Run,
 }
@@ -83,10 +86,11 @@ pub(crate) struct ToolRequest {
     arguments: Result<JsonObject, RpcError>,
 }
 
-/// The tools as JSON, and the content address of the skills that they were described over.
+/// The tools as JSON, and what they were described over: the content address of the skills, and the
+/// bytes of a description.
 #[derive(Default)]
 pub(crate) struct ListCache {
-    over: Option<[u8; 32]>,
+    over: (Option<[u8; 32]>, usize),
     json: String,
 }
 
@@ -110,7 +114,8 @@ const SKILL: ToolDefinition = ToolDefinition {
     description: None,
     next: &[],
     input: skill::INPUT,
-    output: skill::OUTPUT,
+    output: None,
+    by_default: true,
     read_only: true,
     run: Run::Skills(skill::run),
 };
@@ -120,12 +125,13 @@ const GET_SKILL: ToolDefinition = ToolDefinition {
     dotted: None,
     title: "Find Skill",
     description: Some(
-        "Finds the skill whose keywords match a task and returns its full text, including inherited text. \
-         If several match about equally well, lists them to choose from.",
+        "Finds the skill for a task and returns its text. Use it when no skill that you know of clearly fits. \
+         If several fit or none does, it names the closest.",
     ),
-    next: &[],
+    next: &[("skill", "Load one of them with `{}`.")],
     input: get_skill::INPUT,
-    output: get_skill::OUTPUT,
+    output: None,
+    by_default: true,
     read_only: true,
     run: Run::Skills(get_skill::run),
 };
@@ -135,15 +141,15 @@ const SKILLS_SEARCH: ToolDefinition = ToolDefinition {
     dotted: Some("skills.search"),
     title: "Search Skills",
     description: Some(
-        "Searches the names, descriptions and text of all skills for every word of the query. If no skill contains them \
-         all, returns the closest matches. Each result shows where the words occur.",
+        "Finds the skills whose name, description or text contains every word of a query.",
     ),
     next: &[
         ("skill", "Load a result with `{}`."),
         ("skills_list", "Read a result with `{}` and `includeBody`."),
     ],
     input: skills_search::INPUT,
-    output: skills_search::OUTPUT,
+    output: Some(skills_search::OUTPUT),
+    by_default: true,
     read_only: true,
     run: Run::Skills(skills_search::run),
 };
@@ -157,7 +163,8 @@ const SKILLS_LIST: ToolDefinition = ToolDefinition {
     ),
     next: &[],
     input: skills_list::INPUT,
-    output: skills_list::OUTPUT,
+    output: Some(skills_list::OUTPUT),
+    by_default: false,
     read_only: true,
     run: Run::Skills(skills_list::run),
 };
@@ -171,7 +178,8 @@ const LIST_SKILLS: ToolDefinition = ToolDefinition {
     ),
     next: &[],
     input: list_skills::INPUT,
-    output: list_skills::OUTPUT,
+    output: Some(list_skills::OUTPUT),
+    by_default: false,
     read_only: true,
     run: Run::Skills(list_skills::run),
 };
@@ -181,11 +189,12 @@ const GET_ASSET: ToolDefinition = ToolDefinition {
     dotted: None,
     title: "Get Skill File",
     description: Some(
-        "Returns one file of a skill, its own or inherited: text unchanged, anything else in base64. Scripts are returned, not run.",
+        "Returns a file that the text of a skill refers to. Scripts are returned, not run.",
     ),
     next: &[],
     input: get_asset::INPUT,
-    output: get_asset::OUTPUT,
+    output: None,
+    by_default: true,
     read_only: true,
     run: Run::Skills(get_asset::run),
 };
@@ -199,7 +208,8 @@ const REFRESH_SKILLS: ToolDefinition = ToolDefinition {
     ),
     next: &[],
     input: refresh_skills::INPUT,
-    output: refresh_skills::OUTPUT,
+    output: Some(refresh_skills::OUTPUT),
+    by_default: false,
     read_only: false,
     run: Run::Task(refresh_skills::run),
 };
@@ -213,7 +223,8 @@ const PANICS: ToolDefinition = ToolDefinition {
     description: Some("Panics."),
     next: &[],
     input: r#"{"type":"object"}"#,
-    output: r#"{"type":"object"}"#,
+    output: None,
+    by_default: true,
     read_only: true,
     run: Run::Skills(|_| panic!("a fault in a tool")),
 };
@@ -236,7 +247,7 @@ impl ToolDefinition {
             .idempotent(true)
             .open_world(false);
         let mut description = self.description.map_or_else(
-            || skill_listing::description(context.catalog, toolset, options),
+            || skill_listing::description(context, toolset),
             str::to_owned,
         );
         let mut next = self.next.iter();
@@ -245,14 +256,16 @@ impl ToolDefinition {
             description.push(' ');
             description.push_str(&next.replace("{}", name));
         }
-        rmcp::model::Tool::new(
+        let tool = rmcp::model::Tool::new(
             self.published(options.dotted_names),
             description,
             Arc::new(parsed(self.input)),
-        )
-        .with_title(self.title)
-        .with_annotations(annotations)
-        .with_raw_output_schema(output_schema(self.output))
+        );
+        let tool = tool.with_title(self.title).with_annotations(annotations);
+        match self.output {
+            Some(schema) => tool.with_raw_output_schema(output_schema(schema)),
+            None => tool,
+        }
     }
 }
 
@@ -272,9 +285,9 @@ pub(crate) fn all(context: &ToolContext<'_>, options: &Options) -> Vec<rmcp::mod
         .collect()
 }
 
-/// The tools that a server offers over these skills.
+/// The tools that the client of a session is offered over these skills.
 pub(crate) fn described(server: &Server, skills: Option<&Generation>) -> Vec<rmcp::model::Tool> {
-    all(&server.tool_context(skills), &server.options)
+    all(&server.tool_context(skills, None), &server.options)
 }
 
 /// `tools/list`. It works without skills, since the tools are the same.
@@ -287,13 +300,15 @@ pub(crate) fn list(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
         ));
     }
     let (server, skills) = (call.server, skills.as_ref().ok());
-    let over = skills.map(|skills| skills.content_address());
+    let client = call.request.meta()?.client_name();
+    let context = server.tool_context(skills.map(AsRef::as_ref), client.as_deref());
+    let over = (skills.map(|skills| skills.content_address()), context.room);
     let mut cache = server
         .tool_list
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
     if cache.json.is_empty() || cache.over != over {
-        let tools = described(server, skills.map(AsRef::as_ref));
+        let tools = all(&context, &server.options);
         let json = serde_json::to_string(&tools).map_err(results::unreadable)?;
         *cache = ListCache { over, json };
     }

@@ -1,5 +1,6 @@
-//! Which tools a client is offered: those that the operator named, or all that can do something
-//! with the current skills. The tools themselves are in `tools`.
+//! Which tools a client is offered: those that the operator named, or the few that find, load and
+//! read skills, as far as they can do something with the current ones. The tools themselves are in
+//! `tools`.
 
 use std::str::FromStr;
 
@@ -20,27 +21,20 @@ const PRESETS: &[(&str, &[&str])] = &[
     ("catalog", &["skills_list", "skills_search"]),
 ];
 
-/// The preset of every tool. Unlike naming none, it keeps the unused ones.
+/// The preset of every tool, useful or not.
 const ALL: &str = "all";
 
 /// When a tool can do nothing, so that offering it would only cost a model tokens. The others
 /// always have an answer: "there are no skills" is one, and a host that ignores changes would
 /// otherwise never see the tools for the first skill of an empty directory.
-static UNUSED: &[Unused] = &[
-    Unused {
-        tool: "get_asset",
-        why: "no skill has a file",
-        applies: |context| context.catalog.map(|catalog| !catalog.has_files()),
-    },
-    Unused {
-        tool: "refresh_skills",
-        why: "the skills are built into the program and cannot change",
-        applies: |context| Some(!context.can_change),
-    },
-];
+static UNUSED: &[Unused] = &[Unused {
+    tool: "get_asset",
+    why: "no skill has a file",
+    applies: |context| context.catalog.map(|catalog| !catalog.has_files()),
+}];
 
-/// The tools that an operator chose. By default all that can do something with the present skills;
-/// a tool that was named is offered whatever the skills are.
+/// The tools that an operator chose: they are offered whatever the skills are, and no others are
+/// answered. By default a few are offered and all are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tools(Option<Set>);
 
@@ -54,8 +48,8 @@ const _: () = assert!(TOOLS.len() <= Set::BITS as usize);
 pub(crate) struct ToolContext<'a> {
     /// The skills, once they are loaded.
     pub(crate) catalog: Option<Catalog<'a>>,
-    /// Whether other skills may be served later.
-    pub(crate) can_change: bool,
+    /// Most bytes of a description.
+    pub(crate) room: usize,
 }
 
 /// The tools that are offered over some skills.
@@ -121,7 +115,10 @@ impl ToolSet {
         };
         let (offered, unsure) = match tools.0 {
             Some(named) => (named, 0),
-            None => (every() & !unused(Some(true)), unused(None)),
+            None => (
+                chosen(|it| it.by_default) & !unused(Some(true)),
+                unused(None),
+            ),
         };
         Self {
             offered,
@@ -167,17 +164,16 @@ fn bit(name: &str) -> Set {
     index.map_or(0, |index| 1 << index)
 }
 
-fn every() -> Set {
-    TOOLS
-        .iter()
-        .map(|tool| bit(tool.name))
-        .fold(0, |set, bit| set | bit)
+/// The tools that a predicate chooses.
+fn chosen(is_chosen: impl Fn(&ToolDefinition) -> bool) -> Set {
+    let tools = TOOLS.iter().filter(|tool| is_chosen(tool));
+    tools.fold(0, |set, tool| set | bit(tool.name))
 }
 
 /// The tools that one word names.
 fn named(word: &str) -> Result<Set, Error> {
     if word == ALL {
-        return Ok(every());
+        return Ok(chosen(|_| true));
     }
     if let Some((_, tools)) = PRESETS.iter().find(|(preset, _)| *preset == word) {
         return Ok(tools
@@ -232,7 +228,7 @@ mod tests {
     fn tools_and_presets_can_be_combined() {
         let nothing_known = ToolContext {
             catalog: None,
-            can_change: false,
+            room: 0,
         };
         for (typed, expected) in [
             ("skill", "skill"),
@@ -285,17 +281,11 @@ mod tests {
     fn unless_named_a_tool_that_can_do_nothing_is_not_offered() {
         let bundle = |set| Bundle::from_bytes(&write(&set).unwrap()).unwrap();
         let (without, with) = (bundle(spec_folders()), bundle(spec_tree()));
-        let always = "skill,get_skill,skills_search,skills_list,list_skills";
-        for (bundle, can_change, more) in [
-            (&without, false, ""),
-            (&without, true, ",refresh_skills"),
-            (&with, false, ",get_asset"),
-            (&with, true, ",get_asset,refresh_skills"),
-        ] {
-            let catalog = bundle.catalog().ok();
+        let always = "skill,get_skill,skills_search";
+        for (bundle, more) in [(&without, ""), (&with, ",get_asset")] {
             let context = ToolContext {
-                catalog,
-                can_change,
+                catalog: bundle.catalog().ok(),
+                room: 0,
             };
             assert_eq!(names(Tools::default(), &context), format!("{always}{more}"));
             let named: Tools = "get_asset,refresh_skills".parse().unwrap();
@@ -307,13 +297,13 @@ mod tests {
     fn before_skills_are_loaded_a_tool_may_be_listed_but_not_named() {
         let context = ToolContext {
             catalog: None,
-            can_change: true,
+            room: 0,
         };
         let toolset = ToolSet::new(Tools::default(), &context, true);
         assert!(toolset.names().contains(&"get_asset") && toolset.is_unsure_of("get_asset"));
         assert_eq!(
-            toolset.first(&["get_asset", "skills_list"]),
-            Some("skills.list")
+            toolset.first(&["get_asset", "skills_list", "skills_search"]),
+            Some("skills.search")
         );
     }
 }

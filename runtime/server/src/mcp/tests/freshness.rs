@@ -99,7 +99,7 @@ fn without_skills_calls_report_the_reason() {
     let mut client = connected(source.clone());
     let listed = client.request("tools/list", json!({}));
     assert!(
-        listed["result"]["tools"].as_array().unwrap().len() >= 7,
+        listed["result"]["tools"].as_array().unwrap().len() >= 4,
         "the tools are there"
     );
     for tool in ["skill", "get_skill", "skills_list", "list_skills"] {
@@ -167,10 +167,7 @@ fn hostile_names_find_nothing_outside() {
         "\u{202e}git",
     ] {
         let result = client.tool("skill", &json!({ "name": name }));
-        assert_eq!(
-            result["structuredContent"]["code"], "skill_not_found",
-            "{name:?}"
-        );
+        assert_eq!(about(&result)["code"], "skill_not_found", "{name:?}");
         let result = client.tool(
             "get_asset",
             &json!({ "skill_path": name, "file": "global.css" }),
@@ -259,7 +256,7 @@ fn every_answer_about_an_outdated_skill_says_so() {
                     skills/git/SKILL.md:2: expected a name";
     let loaded = client.tool("skill", &json!({ "name": "git" }));
     assert!(text(&loaded).contains(&format!("\nNote: {expected}\n")));
-    assert_eq!(loaded["structuredContent"]["outdated"], expected);
+    assert_eq!(about(&loaded)["outdated"], expected);
     let listed = client.tool("skills_list", &json!({ "query": "git" }));
     let listed = &listed["structuredContent"]["skills"][0];
     assert_eq!(listed["outdated"], expected);
@@ -270,5 +267,5 @@ fn every_answer_about_an_outdated_skill_says_so() {
     );
     let other = client.tool("skill", &json!({ "name": "postgres" }));
     assert!(!text(&other).contains("last good"));
-    assert!(other["structuredContent"].get("outdated").is_none());
+    assert!(about(&other).get("outdated").is_none());
 }

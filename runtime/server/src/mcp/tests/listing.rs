@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_description_of_skill_is_spec_2s_template() {
+fn the_description_of_skill_lists_the_skills_as_in_spec_2() {
     let mut client = client(spec_folders());
     let listed = client.request("tools/list", json!({}));
     let tool = &listed["result"]["tools"][0];
@@ -68,7 +68,7 @@ fn skills_of_higher_priority_come_first() {
 
 #[test]
 fn every_tool_is_described_in_full() {
-    let mut client = client(spec_tree());
+    let mut client = client_of_all(spec_tree());
     let listed = client.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools
@@ -94,7 +94,9 @@ fn every_tool_is_described_in_full() {
             "{name}"
         );
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
-        assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
+        // A client expects structured content from a tool with this schema.
+        let reads = ["skill", "get_skill", "get_asset"].contains(&name);
+        assert_eq!(tool.get("outputSchema").is_none(), reads, "{name}");
         assert_eq!(
             tool["annotations"]["readOnlyHint"],
             name != "refresh_skills",
@@ -117,7 +119,7 @@ fn every_tool_is_described_in_full() {
             .keys()
         {
             let result = client.tool(name, &json!({ argument.clone(): { "an": "object" } }));
-            let structured = &result["structuredContent"];
+            let structured = &data(&result);
             assert_eq!(result["isError"], true, "{name} {argument}");
             assert_eq!(structured["code"], "invalid_argument", "{name} {argument}");
         }
@@ -137,7 +139,7 @@ fn every_tool() -> Vec<rmcp::model::Tool> {
     };
     let context = ToolContext {
         catalog: None,
-        can_change: true,
+        room: 2048,
     };
     crate::mcp::tools::all(&context, &options)
 }
@@ -172,6 +174,7 @@ fn dotted_names_are_always_understood_and_published_on_demand() {
             Fake::new(spec_folders()),
             Options {
                 dotted_names: dotted,
+                tools: "all".parse().unwrap(),
                 ..Options::default()
             },
         );
@@ -290,7 +293,7 @@ fn descriptions_point_only_to_tools_that_are_offered() {
             "catalog",
             "Read a result with `skills_list` and `includeBody`.",
         ),
-        ("skills_search", "Each result shows where the words occur."),
+        ("skills_search", "contains every word of a query."),
     ] {
         let options = Options {
             tools: tools.parse().unwrap(),
@@ -314,21 +317,30 @@ fn skills_that_are_not_described_are_counted() {
         set((0..count).map(skill).collect())
     };
     for (count, tools, expected) in [
-        (3, "all", "</skill>"),
+        (0, "all", "There are no skills."),
+        (1, "all", "There is 1 skill, listed below."),
+        (3, "all", "There are 3 skills, all listed below."),
         (
-            60,
-            "all",
-            "60 skills in all, the first 23 with descriptions; find them with the skills_search tool.",
+            40,
+            "",
+            "There are 40 skills, all named below, 9 with a description. To find one: `skills_search` (words) or `get_skill` (the task).",
         ),
         (
             400,
             "loader,list_skills",
-            "… and 306 more skills, 400 in all; find them with the list_skills tool.",
+            "There are 400 skills: 40 are named below, most important first, 13 with a description. To find one: `list_skills`.",
         ),
-        (400, "loader", "… and 306 more skills, 400 in all."),
+        (
+            400,
+            "loader",
+            "There are 400 skills: 40 are named below, most important first, 13 with a description.",
+        ),
     ] {
         let options = Options {
-            tools: tools.parse().unwrap(),
+            tools: match tools {
+                "" => crate::Tools::default(),
+                tools => tools.parse().unwrap(),
+            },
             ..Options::default()
         };
         let mut client = unopened(Fake::new(skills(count)), options);
@@ -337,11 +349,90 @@ fn skills_that_are_not_described_are_counted() {
         let description = listed["result"]["tools"][0]["description"]
             .as_str()
             .unwrap();
-        let (list, _) = description.rsplit_once("\n</available_skills>").unwrap();
-        assert_eq!(list.lines().last(), Some(expected), "{count} {tools}");
-        assert_eq!(
-            list.matches("<skill>").count(),
-            list.matches("</skill>").count()
+        let (head, list) = description.split_once("\n</skills_instructions>").unwrap();
+        assert_eq!(head.lines().last(), Some(expected), "{count} {tools}");
+        assert!(description.len() <= 2048, "{}", description.len());
+        let named = list.matches("<name>").count();
+        assert!(
+            named == count || expected.contains(&format!("{named} are named")),
+            "{named} of {count} {tools}"
         );
     }
+}
+
+/// The arguments in a description's examples.
+fn examples(description: &str) -> Vec<Value> {
+    let starts = description.match_indices("{\"");
+    let from = starts.map(|(at, _)| &description[at..]);
+    let parsed = from.map(|text| serde_json::Deserializer::from_str(text).into_iter().next());
+    parsed.map(|it| it.unwrap().expect("JSON")).collect()
+}
+
+#[test]
+fn every_example_is_a_call_that_works() {
+    let mut hostile = spec_folders();
+    hostile.skills[0].name = "\"}. Ignore".to_owned();
+    hostile.skills[0].path = "ignore".to_owned();
+    for (set, most) in [
+        (spec_folders(), 1),
+        (spec_tree(), 1),
+        (hostile, 1),
+        (set(Vec::new()), 0),
+    ] {
+        let mut client = client_of_all(set);
+        let mut found = 0;
+        let listed = client.request("tools/list", json!({}));
+        for tool in listed["result"]["tools"].as_array().unwrap() {
+            let name = tool["name"].as_str().unwrap();
+            for arguments in examples(tool["description"].as_str().unwrap()) {
+                let result = client.tool(name, &arguments);
+                assert!(
+                    result.get("isError").is_none(),
+                    "{name} {arguments}: {result}"
+                );
+                found += 1;
+            }
+        }
+        assert_eq!(found, most);
+    }
+}
+
+#[test]
+fn the_description_is_as_long_as_the_client_keeps_of_it() {
+    let skills = || {
+        let skill = |at: usize| folder(&format!("skill-{at:03}"), "Some words about it", "x");
+        set((0..200).map(skill).collect())
+    };
+    let length = |client: &mut Client, params: Value| {
+        let listed = client.request("tools/list", params);
+        let description = listed["result"]["tools"][0]["description"].as_str();
+        description.unwrap().len()
+    };
+    let about = |room| 2 * room / 3..=room;
+    for (typed, room) in [(None, 2048), (Some(1000), 1000), (Some(6000), 6000)] {
+        let options = Options {
+            description_bytes: typed,
+            ..Options::default()
+        };
+        let mut client = unopened(Fake::new(skills()), options);
+        client.initialize("2025-11-25");
+        let found = length(&mut client, json!({}));
+        assert!(about(room).contains(&found), "{found} of {room}");
+    }
+    // ChatGPT keeps the least of all known hosts.
+    let client_info = json!({ "name": "openai-mcp", "version": "1" });
+    let introduced = json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": client_info,
+    }});
+    let mut client = unopened(Fake::new(skills()), Options::default());
+    let found = length(&mut client, introduced);
+    assert!(about(1024).contains(&found), "{found}");
+    let mut client = unopened(Fake::new(skills()), Options::default());
+    let handshake =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client_info });
+    client.request("initialize", handshake);
+    let found = length(&mut client, json!({}));
+    assert!(about(1024).contains(&found), "{found}");
 }

@@ -105,7 +105,10 @@ fn get_skill_lists_candidates_if_scores_are_close() {
 fn get_skill_says_why_a_skill_of_the_folder_dialect_fits() {
     let mut client = client(spec_folders());
     let context = "Design a Postgres schema with the right indexes";
-    let answer = data(&client.tool("get_skill", &json!({ "context": context })));
+    let plain = data(&client.tool("get_skill", &json!({ "context": context })));
+    assert!(plain.get("why").is_none() && plain.get("routing").is_none());
+    let arguments = json!({ "context": context, "explain": true });
+    let answer = data(&client.tool("get_skill", &arguments));
     assert_eq!(
         (&answer["skill_path"], &answer["ranker"]),
         (&json!("postgres"), &json!("bm25f/1")),

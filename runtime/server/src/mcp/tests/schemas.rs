@@ -90,12 +90,15 @@ fn every_answer_fits_the_schema_of_its_tool() {
         ("refresh_skills", json!({})),
     ];
     for set in [folders, spec_tree()] {
-        let mut client = client(set);
+        let mut client = client_of_all(set);
         let listed = client.request("tools/list", json!({}));
         let schemas = listed["result"]["tools"].as_array().unwrap();
         for (name, arguments) in &calls {
             let tool = schemas.iter().find(|tool| tool["name"] == *name).unwrap();
             let answer = client.tool(name, arguments);
+            if tool.get("outputSchema").is_none() {
+                continue;
+            }
             let fault = misfit(&tool["outputSchema"], &answer["structuredContent"], name);
             assert_eq!(fault, None, "{name} {arguments}: {answer}");
         }

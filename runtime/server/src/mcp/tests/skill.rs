@@ -12,23 +12,20 @@ fn skill_answers_as_in_spec_2() {
          ---\nname: git\ndescription: Git deployment workflow skill\n---\n\n# Git Deployment GitOps\n"
     );
     assert!(result.get("isError").is_none());
-    let structured = &result["structuredContent"];
+    let structured = about(&result);
     assert_eq!(
         keys(structured),
         [
             "name",
             "path",
-            "description",
             "location",
             "base_directory",
             "digest",
-            "content",
             "files"
         ]
     );
     assert_eq!(structured["location"], "project");
     assert_eq!(structured["files"], json!([]));
-    assert!(text(&result).ends_with(structured["content"].as_str().unwrap()));
     assert!(
         structured["digest"]
             .as_str()
@@ -57,7 +54,7 @@ fn names_are_trimmed_and_case_does_not_matter() {
         ("my skill (V2)!", "My Skill (v2)!"),
     ] {
         let result = client.tool("skill", &json!({ "name": typed }));
-        let found = result["structuredContent"]["name"].as_str();
+        let found = about(&result)["name"].as_str();
         // Lower-casing keeps ß, so only one of the two spellings is the name.
         assert_eq!(found, (typed != "GRÖSSE").then_some(name), "{typed}");
     }
@@ -83,8 +80,17 @@ fn an_unknown_skill_is_answered_with_the_available_ones() {
         ("../../etc/passwd", json!([])),
     ] {
         let result = client.tool("skill", &json!({ "name": typed }));
+        assert_eq!(about(&result)["did_you_mean"], meant, "{typed}");
+        let names: Vec<_> = meant
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it.as_str().unwrap())
+            .collect();
+        let closest = format!("\n\nClosest: {}\n\nUse the exact", names.join(", "));
         assert_eq!(
-            result["structuredContent"]["did_you_mean"], meant,
+            text(&result).contains(&closest),
+            !names.is_empty(),
             "{typed}"
         );
     }
@@ -122,15 +128,11 @@ fn a_list_of_skills_stays_within_its_budget() {
         .unwrap();
     assert!(description.len() <= 4096, "{}", description.len());
     let named = description.matches("<name>").count();
-    let described = description.matches("<description>").count();
+    let described = description.matches("</name> d").count();
     assert!(
         described > 3 && named > described + 10,
         "{described} described, {named} named"
     );
-    assert!(description.contains(&format!(
-        "… and {} more skills, 500 in all; find them with the skills_search tool.",
-        500 - named
-    )));
     assert!(description.ends_with("\n</available_skills>"));
 }
 
@@ -150,7 +152,7 @@ fn a_skill_of_a_tree_includes_inherited_text() {
         === GLOBAL RULES (from _root.md) ===\n\nGlobal rules.\n\n=== UI (from ui/_index.md) ===\n\nUI rules.\n\n\
         === UI > REACT (from ui/react/_index.md) ===\n\nReact rules.\n\n=== UI > REACT > AUTH (from ui/react/auth.md) ===\n\nAuth rules.";
     assert_eq!(text(&result), expected);
-    let files = result["structuredContent"]["files"].as_array().unwrap();
+    let files = about(&result)["files"].as_array().unwrap();
     let of = |name: &str| {
         files
             .iter()
@@ -184,5 +186,135 @@ fn the_digest_is_that_of_the_file() {
     );
     assert_eq!(expected.len(), 7 + 64);
     let result = client(skills).tool("skill", &json!({ "name": "git" }));
-    assert_eq!(result["structuredContent"]["digest"], expected);
+    assert_eq!(about(&result)["digest"], expected);
+}
+
+#[test]
+fn other_names_of_the_argument_are_understood() {
+    let mut client = client(spec_folders());
+    for (arguments, expected) in [
+        (json!({ "command": "git" }), Some("git")),
+        (json!({ "skill": "Postgres" }), Some("postgres")),
+        (json!({ "name": "git", "command": "postgres" }), Some("git")),
+        (json!({ "name": null, "command": "git" }), Some("git")),
+        (json!({ "nme": "git" }), None),
+        (json!({ "command": 7 }), None),
+    ] {
+        let result = client.tool("skill", &arguments);
+        let found = result["_meta"]["skillbundle/about"]["name"].as_str();
+        assert_eq!(found, expected, "{arguments}: {result}");
+        assert_eq!(result.get("isError").is_some(), expected.is_none());
+    }
+}
+
+/// Long enough to see whether it is sent twice.
+fn long_text() -> String {
+    "All about dragons. ".repeat(2000)
+}
+
+#[test]
+fn a_long_text_is_sent_once() {
+    let mut skills = spec_folders();
+    let body = long_text();
+    let mut long = folder("dragons", "Everything about dragons", &body);
+    long.files = vec![crate::testing::file(
+        "notes.txt",
+        skillbundle_format::Role::File,
+        Some(body.as_bytes()),
+    )];
+    skills.skills.insert(0, long);
+    let mut client = client(skills);
+    for (tool, arguments) in [
+        ("skill", json!({ "name": "dragons" })),
+        (
+            "get_skill",
+            json!({ "context": "everything about dragons" }),
+        ),
+        (
+            "get_asset",
+            json!({ "skill_path": "dragons", "file": "notes.txt" }),
+        ),
+    ] {
+        let result = client.tool(tool, &arguments);
+        assert!(text(&result).contains(body.trim()), "{tool}");
+        let length = result.to_string().len();
+        assert!(
+            length < body.len() + 1000,
+            "{tool}: {length} of {}",
+            body.len()
+        );
+    }
+}
+
+#[test]
+fn a_skill_for_people_is_in_no_list_of_a_model_and_stays_a_prompt() {
+    let mut skills = spec_folders();
+    let mut deploy = folder("deploy", "Deploys the production database", "Deploy it.");
+    deploy.audience = skillbundle_format::Audience::People;
+    skills.skills.push(deploy);
+    let mut client = client_of_all(skills);
+    let refused = client.tool("skill", &json!({ "name": "Deploy" }));
+    assert_eq!(about(&refused)["code"], "for_people_only");
+    assert_eq!(refused["isError"], true);
+    assert!(text(&refused).contains("a person must ask for it"));
+    assert!(!text(&refused).contains("Deploy it."));
+    for (tool, arguments) in [
+        ("skill", json!({ "name": "deplo" })),
+        (
+            "get_skill",
+            json!({ "context": "deploy the production database" }),
+        ),
+        (
+            "get_skill",
+            json!({ "context": "use the deploy skill, /deploy" }),
+        ),
+        ("skills_search", json!({ "query": "production" })),
+        (
+            "skills_search",
+            json!({ "query": "deploys elephants production" }),
+        ),
+        ("skills_list", json!({})),
+        ("list_skills", json!({})),
+        ("refresh_skills", json!({})),
+    ] {
+        let result = client.tool(tool, &arguments).to_string();
+        assert!(!result.contains("production database"), "{tool}: {result}");
+        assert!(!result.contains("\"deploy\""), "{tool}: {result}");
+    }
+    for method in ["tools/list", "resources/list"] {
+        let listed = client.request(method, json!({})).to_string();
+        assert!(!listed.contains("production database"), "{method}");
+    }
+    let prompts = client.request("prompts/list", json!({})).to_string();
+    assert!(prompts.contains("\"deploy\""), "{prompts}");
+    let prompt = client.request("prompts/get", json!({ "name": "deploy" }));
+    assert!(prompt.to_string().contains("Deploy it."), "{prompt}");
+    let read = client.request(
+        "resources/read",
+        json!({ "uri": "skill://deploy/SKILL.md" }),
+    );
+    assert!(read.to_string().contains("Deploy it."), "{read}");
+}
+
+#[test]
+fn a_skill_that_is_shown_to_nobody_loads_by_its_name() {
+    let mut skills = spec_folders();
+    let mut handbook = folder("handbook", "How to write elephants", "Write them.");
+    handbook.audience = skillbundle_format::Audience::Nobody;
+    skills.skills.push(handbook);
+    let mut client = client_of_all(skills);
+    assert!(text(&client.tool("skill", &json!({ "name": "handbook" }))).contains("Write them."));
+    for (tool, arguments) in [
+        ("get_skill", json!({ "context": "how to write elephants" })),
+        ("skills_search", json!({ "query": "elephants" })),
+        ("skills_list", json!({})),
+        ("list_skills", json!({})),
+    ] {
+        let result = client.tool(tool, &arguments).to_string();
+        assert!(!result.contains("handbook"), "{tool}: {result}");
+    }
+    for method in ["tools/list", "prompts/list", "resources/list"] {
+        let listed = client.request(method, json!({})).to_string();
+        assert!(!listed.contains("handbook"), "{method}: {listed}");
+    }
 }
