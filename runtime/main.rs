@@ -6,6 +6,7 @@ mod cache;
 mod cli;
 mod config;
 mod directories;
+mod embedded;
 mod roots;
 mod sources;
 

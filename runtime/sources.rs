@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill, include_bundle};
+use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill};
 use skillbundle_search::text::fold;
 use skillbundle_search::typos;
 use skillbundle_server::{Archive, Source};
@@ -18,15 +18,8 @@ use crate::cache;
 use crate::cli::output::with_help;
 use crate::config::{self, Assignment, ConfigArgs};
 use crate::directories::{self, Directories};
+use crate::embedded;
 use crate::roots::{self, State};
-
-/// The skills that `build.rs` compiled, and a bundle of none.
-static EMBEDDED: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/skills.skb"));
-static EMPTY: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/empty.skb"));
-
-/// Whether the skills baked into this binary are its own handbook, which gives way to anybody's
-/// skills, and not those of an organisation.
-pub(crate) const IS_HANDBOOK: bool = cfg!(handbook);
 
 /// Bytes of an unknown file that an error message quotes.
 const QUOTED_BYTES: usize = 8;
@@ -318,7 +311,11 @@ impl Sources {
             Selection::Bundle(file) => (open_file(&file)?, file.display().to_string(), Vec::new()),
             Selection::Default(roots) => {
                 let present = SkillRoot::read(&roots);
-                let embedded = if is_embedded() { "this binary" } else { "" };
+                let embedded = if embedded::is_served() {
+                    "this binary"
+                } else {
+                    ""
+                };
                 let origin = [names(&present), embedded.to_owned()];
                 let origin: Vec<_> = origin.into_iter().filter(|it| !it.is_empty()).collect();
                 let bundle = directories::compile_over_embedded(&present)?;
@@ -583,26 +580,6 @@ pub(crate) fn open_file(file: &Path) -> Result<Bundle> {
         Error::Read { .. } => error.into(),
         error => anyhow::Error::new(error).context(file.display().to_string()),
     })
-}
-
-/// Whether the skills baked into this binary are served where nothing else was named.
-pub(crate) fn is_embedded() -> bool {
-    config::current().is_on("skills.embedded")
-}
-
-/// The bytes of the skills baked into this binary: none if they are left out.
-pub(crate) fn embedded_bytes() -> &'static [u8] {
-    if is_embedded() { EMBEDDED } else { EMPTY }
-}
-
-/// The skills baked into this binary, with the format's own error.
-pub(crate) fn embedded_unchecked() -> Result<Bundle, Error> {
-    Bundle::from_static(embedded_bytes())
-}
-
-/// The skills baked into this binary.
-pub(crate) fn embedded() -> Result<Bundle> {
-    embedded_unchecked().context("the skills baked into this binary")
 }
 
 /// The texts in a list.

@@ -241,18 +241,19 @@ fn print_json(out: &mut Output, opened: &Opened) -> Result<()> {
         label: root.label,
         scope: root.scope.as_str(),
     });
+    let skills = json::skills(&catalog)?;
     let body = json::Inspection {
         origin: &opened.origin,
         storage: bundle.storage(),
         address: json::address(bundle),
         bytes: bundle.byte_len(),
-        skill_count: catalog.len(),
+        skill_count: skills.len(),
         file_count,
         file_bytes,
         sections: sections.collect(),
         settings: json::settings(&catalog.content_settings()?).collect(),
         roots: roots.collect(),
-        skills: json::skills(&catalog)?,
+        skills,
     };
     Ok(out.json(&Envelope::new("inspect", body))?)
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 
-use crate::sources;
+use crate::embedded;
 
 /// Version of the interface: raised when a field is renamed, removed or
 /// changes its meaning or type; new fields do not raise it.
@@ -436,7 +436,7 @@ pub(crate) struct Thin<'a> {
 impl BuildInfo {
     /// What this build is.
     pub(crate) fn new() -> Result<Self> {
-        let bundle = sources::embedded()?;
+        let bundle = embedded::bundle()?;
         let features = [
             ("compile", cfg!(feature = "compile")),
             ("http", cfg!(feature = "http")),
@@ -554,10 +554,10 @@ impl From<&skillbundle_compiler::Tally> for Tally {
     }
 }
 
-/// The skills of a catalog, in listing order.
+/// The skills that people are shown, in listing order.
 pub(crate) fn skills<'a>(catalog: &Catalog<'a>) -> Result<Vec<Skill<'a>>> {
-    let skills = catalog.skills();
-    skills.map(|skill| Ok(Skill::from(&skill?))).collect()
+    let skills = super::list::skills(catalog, false)?;
+    Ok(skills.iter().map(Skill::from).collect())
 }
 
 /// The content address as it is written everywhere.

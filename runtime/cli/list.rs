@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// The skills that people are shown, or all.
-fn skills<'a>(catalog: &Catalog<'a>, all: bool) -> Result<Vec<Skill<'a>>> {
+pub(super) fn skills<'a>(catalog: &Catalog<'a>, all: bool) -> Result<Vec<Skill<'a>>> {
     let shadowed = catalog.shadowed().filter(|_| all);
     let skills = catalog.skills().chain(shadowed);
     let shown = |skill: &Result<Skill<'a>, _>| match skill {

@@ -8,6 +8,7 @@ use super::json::{self, Envelope, Verification, Verified};
 use super::output::{self, Output, with_help};
 use super::progress::Progress;
 use crate::Exit;
+use crate::embedded;
 use crate::sources::{self, Selection, Sources};
 
 const EXAMPLES: &str = "\
@@ -32,7 +33,7 @@ pub(crate) struct Args {
 /// Verifies the bundle and prints what was verified.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let (origin, opened) = match args.sources.select_named()? {
-        Selection::Default(_) => ("this binary".to_owned(), sources::embedded_unchecked()),
+        Selection::Default(_) => ("this binary".to_owned(), embedded::unchecked()),
         Selection::Bundle(file) => (file.display().to_string(), Bundle::open(&file)),
         Selection::Roots(roots) => {
             return Err(with_help(

@@ -7,6 +7,7 @@ use skillbundle_format::Bundle;
 use skillbundle_server::{Embedded, Error, Loaded, Source};
 
 use super::Examined;
+use crate::embedded;
 use crate::sources::{self, SkillRoot};
 
 /// The error for every use of directories.
@@ -47,7 +48,7 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
     if !unread.is_empty() {
         tracing::warn!("not served: {}; {NEEDS_COMPILER}", unread.join(", "));
     }
-    Embedded::new(sources::embedded_bytes())
+    Embedded::new(embedded::bytes())
 }
 
 /// Always an error.
@@ -57,7 +58,7 @@ pub(crate) fn compile_once(_: &[SkillRoot]) -> Result<Bundle> {
 
 /// The skills baked into this binary.
 pub(crate) fn compile_over_embedded(_: &[SkillRoot]) -> Result<Bundle> {
-    sources::embedded()
+    embedded::bundle()
 }
 
 /// The skills baked into this binary, if nothing was named; otherwise an error.
@@ -65,7 +66,7 @@ pub(crate) fn examine(_: &[SkillRoot], is_default: bool) -> Result<Examined> {
     if !is_default {
         bail!(NEEDS_COMPILER);
     }
-    Ok(Examined::of_bundle(sources::embedded()?))
+    Ok(Examined::of_bundle(embedded::bundle()?))
 }
 
 /// There are none in this build.

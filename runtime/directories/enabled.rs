@@ -27,8 +27,9 @@ pub(crate) use once::{compile, compile_once, compile_over_embedded, evaluate};
 use super::generations::{Generations, NotedSkill};
 use super::git_lock;
 use super::single_files::{prefix, select};
+use crate::embedded;
 use crate::roots::{self, State};
-use crate::sources::{self, SkillRoot};
+use crate::sources::SkillRoot;
 
 /// A file that was written this long ago is complete.
 const QUIET: Duration = Duration::from_millis(500);
@@ -439,13 +440,13 @@ fn combined(fingerprints: &[u64]) -> u64 {
 
 /// The roots that exist, over the skills baked into this binary.
 pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
-    Directories::over(roots, Some(sources::embedded_bytes()))
+    Directories::over(roots, Some(embedded::bytes()))
 }
 
 /// Adds the skills baked into this binary below others. Its handbook is found by name only once
 /// there are any.
 fn lay_over(set: &mut SkillSet, embedded: &Bundle) -> Result<(), skillbundle_format::Error> {
-    if sources::IS_HANDBOOK {
+    if embedded::IS_HANDBOOK {
         set.extend_from_unlisted(embedded)
     } else {
         set.extend_from(embedded)

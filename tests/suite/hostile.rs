@@ -231,7 +231,7 @@ fn all_frames(era: Era, tools: &[Value], many: usize, random: &mut Random) -> Ve
 
 /// The tools as listed, with their schemas.
 fn tools(project: &Project) -> Vec<Value> {
-    let mut session = project.serve(&["--dir", "skills"]);
+    let mut session = project.serve(&["--dir", "skills", "--tools", "all"]);
     session.initialize(LEGACY);
     let tools = session.result("tools/list", json!({}))["tools"].take();
     let tools = tools.as_array().expect("a list of tools").clone();

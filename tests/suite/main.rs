@@ -1,6 +1,7 @@
 //! The one integration binary: everything that is proved from outside, through
 //! the public interfaces and the shipped binary. Each module says what it proves.
 
+mod audience;
 mod cases;
 mod cli;
 mod corpus;

@@ -64,7 +64,12 @@ impl<'a> Catalog<'a> {
         listed.min(self.len())
     }
 
-    /// The same as `u32`.
+    /// Whether models are shown this skill.
+    pub(crate) fn is_listed(&self, id: u32) -> bool {
+        id < self.listed_count()
+    }
+
+    /// The number of skills that models are shown as `u32`.
     fn listed_count(&self) -> u32 {
         u32::try_from(self.listed_len()).unwrap_or(u32::MAX)
     }

@@ -217,7 +217,7 @@ impl<'a> Catalog<'a> {
         BUFFERS.with_borrow_mut(|(accumulators, query)| {
             let router = Router::new(*self, request, query)?;
             // All of them, because they are counted.
-            let (named, all) = (&router.named, self.len());
+            let (named, all) = (&router.named, self.listed_len());
             let best = router
                 .table
                 .best(router.query, named, all, accept, accumulators)?;
@@ -234,7 +234,9 @@ impl<'a> Catalog<'a> {
     fn named(&self, request: &str) -> Result<Vec<u32>, Error> {
         let (mut named, mut failed) = (Vec::new(), None);
         explicit_names(request, |name| match self.by_name(name) {
-            Ok(Some(skill)) if !named.contains(&skill.id) => named.push(skill.id),
+            Ok(Some(skill)) if self.is_listed(skill.id) && !named.contains(&skill.id) => {
+                named.push(skill.id);
+            }
             Ok(_) => {}
             Err(error) => failed = Some(error),
         });
@@ -470,7 +472,7 @@ impl<'a, 's> Router<'a, 's> {
 
     /// The rankers for the dialects in the bundle.
     fn rankers(&self) -> &'static str {
-        match (self.table.trees(), self.catalog.len()) {
+        match (self.table.trees(), self.catalog.listed_len()) {
             (0, _) => NAME,
             (trees, all) if trees == all => KEYWORDS,
             _ => BOTH,

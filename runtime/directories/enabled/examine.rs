@@ -9,13 +9,14 @@ use skillbundle_server::Source;
 use super::super::{Examined, FileFinding, Stored, git_lock};
 use super::{Directories, Generations, State, bundle, lay_over};
 use crate::cli::progress::Progress;
+use crate::embedded;
 use crate::sources::{self, SkillRoot};
 
 /// Examines roots. If `is_default` is true, they may be missing and lie over the skills baked into
 /// this binary.
 pub(crate) fn examine(roots: &[SkillRoot], is_default: bool) -> Result<Examined> {
     let directories = if is_default {
-        Directories::over(roots, Some(sources::embedded_bytes()))
+        Directories::over(roots, Some(embedded::bytes()))
     } else {
         Directories::new(roots)?
     };
@@ -27,7 +28,7 @@ pub(crate) fn examine(roots: &[SkillRoot], is_default: bool) -> Result<Examined>
     let states = directories.states_of_roots()?;
     let read = directories.roots_with(&states, |state| state == State::Read);
     if read.is_empty() && is_default {
-        return Ok(Examined::of_bundle(sources::embedded()?));
+        return Ok(Examined::of_bundle(embedded::bundle()?));
     }
     let _progress = Progress::start("examining", &sources::names(&SkillRoot::read(roots)));
     if let Some((_, note)) = &latest {
@@ -42,7 +43,7 @@ pub(crate) fn examine(roots: &[SkillRoot], is_default: bool) -> Result<Examined>
     let findings = findings(&compiled.report);
     let mut set = compiled.set;
     if is_default {
-        lay_over(&mut set, &sources::embedded()?)?;
+        lay_over(&mut set, &embedded::bundle()?)?;
     }
     let fingerprint = directories.fingerprint()?;
     let locks = read.iter().filter_map(|root| git_lock::find(&root.dir));

@@ -12,6 +12,7 @@ use crate::cli::display::counted;
 use crate::cli::output::{info, with_help};
 use crate::cli::progress::Progress;
 use crate::config;
+use crate::embedded;
 use crate::sources::{self, SkillRoot};
 
 /// Compiles directories that must exist, each once.
@@ -51,14 +52,14 @@ pub(crate) fn compile_once(roots: &[SkillRoot]) -> Result<Bundle> {
 pub(crate) fn compile_over_embedded(roots: &[SkillRoot]) -> Result<Bundle> {
     let present = SkillRoot::read(roots);
     if present.is_empty() {
-        return sources::embedded();
+        return embedded::bundle();
     }
     over(compile_noting(&present)?.set)
 }
 
 /// A set over the skills baked into this binary.
 fn over(mut set: SkillSet) -> Result<Bundle> {
-    lay_over(&mut set, &sources::embedded()?)?;
+    lay_over(&mut set, &embedded::bundle()?)?;
     Ok(bundle(&set)?)
 }
 

@@ -293,7 +293,7 @@ Try in another terminal:
     project.skill(".agent/skills/local", "local", "Of this project");
     let said = on_terminal(project.command().arg("serve"), 100);
     assert!(
-        said.contains(" tree) from ./.agent/skills, this binary\n"),
+        said.contains(" serves 1 skill (folder) from ./.agent/skills, this binary\n"),
         "{said}"
     );
 }

@@ -28,27 +28,17 @@ const LOAD: [(&str, &str); 3] = [
 
 /// How to get from a task to what is needed for it.
 pub(crate) fn text(toolset: ToolSet, can_change: bool) -> String {
-    let mut text = format!("{HEAD}{}.", find(toolset));
     let load = LOAD
         .iter()
         .find_map(|(tool, how)| Some(how.replace("{}", toolset.name(tool)?)));
-    if let Some(load) = load {
-        text.push_str(&format!(" {load}."));
-    }
-    if let Some(fetch) = fetch(toolset) {
-        text.push_str(&format!("\n{fetch}"));
-    }
-    if can_change {
-        text.push_str("\nChanges to skills are picked up before every call");
-        if let Some(refresh) = toolset.name("refresh_skills") {
-            text.push_str(&format!("; `{refresh}` forces a reload"));
-        }
-        text.push('.');
-    }
-    text
+    let load = load.map_or_else(String::new, |load| format!(" {load}."));
+    let first = format!("{HEAD}{}.{load}", find(toolset));
+    let changes = can_change.then(|| changes(toolset));
+    let lines = [Some(first), fetch(toolset), changes];
+    lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// `: `get_skill` (the task in words) or `skills_search` (words)`
+/// The tools that find a skill, or where it is listed.
 fn find(toolset: ToolSet) -> String {
     let ways = FIND
         .iter()
@@ -69,6 +59,12 @@ fn fetch(toolset: ToolSet) -> Option<String> {
         None => return None,
     };
     Some(format!("Fetch a file that a text refers to with {tool}."))
+}
+
+fn changes(toolset: ToolSet) -> String {
+    let refresh = toolset.name("refresh_skills");
+    let refresh = refresh.map_or_else(String::new, |tool| format!("; `{tool}` forces a reload"));
+    format!("Changes to skills are picked up before every call{refresh}.")
 }
 
 #[cfg(test)]

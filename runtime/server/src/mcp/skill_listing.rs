@@ -111,7 +111,7 @@ fn counted(listing: &SkillListing, total: usize, toolset: ToolSet) -> String {
     }
 }
 
-/// ` To find one: `skills_search` (words) or `get_skill` (the task).`
+/// A sentence that names the tools that find a skill, after a space.
 fn finders(toolset: ToolSet) -> String {
     let finders = FINDERS.iter();
     let finders =
