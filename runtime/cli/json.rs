@@ -83,6 +83,7 @@ pub(crate) struct Listed<'a> {
     location: Option<PathBuf>,
     shadowed_by: Option<&'a str>,
     hides: Vec<&'a str>,
+    audience: &'static str,
 }
 
 /// The body of `roots`.
@@ -484,6 +485,7 @@ impl<'a> Listed<'a> {
             location,
             shadowed_by: skill.shadowed_by()?.map(|winner| winner.path),
             hides: hides.map(|hidden| hidden.path).collect(),
+            audience: skill.audience().as_str(),
         })
     }
 }

@@ -34,8 +34,8 @@ Examples:
 
 Tools: skill, get_skill, skills_search, skills_list, list_skills, get_asset, refresh_skills.
 Presets: router (get_skill, list_skills, get_asset, refresh_skills), loader (skill),
-catalog (skills_list, skills_search), all. Without --tools, tools of no use are left out:
-get_asset if no skill has a file, refresh_skills if skills cannot change.
+catalog (skills_list, skills_search), all. Without --tools, skill, get_skill, skills_search and,
+if a skill has a file, get_asset are listed; the others answer when they are called.
 
 Without PATH, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills, ~/.claude/skills and
 the folders of other hosts come before those in this binary; `skillbundle roots` shows them all.

@@ -8,7 +8,7 @@ use skillbundle_server::{Embedded, Error, Loaded, Source};
 
 use super::Examined;
 use crate::embedded;
-use crate::sources::{self, SkillRoot};
+use crate::sources::SkillRoot;
 
 /// The error for every use of directories.
 pub(crate) const NEEDS_COMPILER: &str =

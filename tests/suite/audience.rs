@@ -39,8 +39,8 @@ fn declared() -> Project {
         project.file(&format!("skills/{name}/SKILL.md"), &text);
     }
     let policy = |allowed| format!("policy:\n  allow_implicit_invocation: {allowed}\n");
-    project.file("skills/codex/agents/openai.yaml", &policy(false));
-    project.file("skills/codex-open/agents/openai.yaml", &policy(true));
+    project.file("skills/codex/agents/openai.yaml", policy(false));
+    project.file("skills/codex-open/agents/openai.yaml", policy(true));
     project
 }
 

@@ -82,6 +82,17 @@ pub enum Audience {
     Nobody,
 }
 
+impl Audience {
+    /// The word used in listings: `everyone`, `people` or `nobody`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Everyone => "everyone",
+            Self::People => "people",
+            Self::Nobody => "nobody",
+        }
+    }
+}
+
 /// One skill.
 #[derive(Debug, Clone)]
 pub struct SkillEntry {
