@@ -235,7 +235,7 @@ mod tests {
             assert!(len <= room, "{len} of {room}");
             assert_eq!(names, listing.shown);
             assert!(listing.described <= listing.shown);
-            assert!(listing.shown >= last, "{room}: {} after {last}", names);
+            assert!(listing.shown >= last, "{room}: {names} after {last}");
             last = listing.shown;
         }
         assert_eq!(last, 300);
