@@ -48,7 +48,8 @@ pub use file::{Arg, File};
 pub use identity::identify;
 pub use image::Image;
 pub use model::{
-    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+    ArgEntry, Dialect, Execution, FileEntry, MAX_FILE_BYTES, Role, RootEntry, Scope, SkillEntry,
+    SkillSet,
 };
 pub use names::branch;
 pub use route::{Candidate, Explanation, PairScore, Route, TermScore, rounded};

@@ -363,7 +363,11 @@ impl<'a> Writer<'a> {
             description: self.intern(&file.description)?,
             mime: self.intern(mime::type_of(&file.path, is_text))?,
             args: append(&mut self.args, args)?,
-            blob: prepared.map_or(Ok(NONE), |(blob, _)| self.blobs.add(blob))?,
+            blob: match (prepared, file.unread) {
+                (Some((blob, _)), _) => self.blobs.add(blob)?,
+                (None, Some(size)) => self.blobs.add_unread(size)?,
+                (None, None) => NONE,
+            },
             flags: bit(file.role == Role::Asset, flag::ASSET)
                 | bit(file.role == Role::Script, flag::SCRIPT)
                 | bit(file.execution == Execution::Server, flag::SERVER)
