@@ -11,11 +11,36 @@ use skillbundle_format::{Dialect, Execution, FileEntry, Role};
 
 pub(crate) use declarations::{Declaration, declarations};
 
+use unicode_normalization::UnicodeNormalization;
+
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{Draft, FileOrigin};
 use crate::paths::{directory, is_skill_file, join, stem};
 use crate::rules;
 use crate::source::{FileId, Tree, TreeEntry, TreeRoot, is_left_out, is_version_control};
+
+/// Gives declared paths the Unicode form of the file on disk, if no file has theirs: macOS writes `é`
+/// as two code points, and people type one.
+pub(crate) fn spell_as_on_disk(tree: &Tree, drafts: &mut [Draft]) {
+    for draft in drafts {
+        let root = &tree.roots[draft.entry.root as usize];
+        let (FileOrigin::Directory(directory, declared)
+        | FileOrigin::Resources(Some(directory), declared)) = &mut draft.content
+        else {
+            continue;
+        };
+        for file in declared.iter_mut().filter(|it| !it.path.is_ascii()) {
+            if root.find(&join(directory, &file.path)).is_some() {
+                continue;
+            }
+            let on_disk = own_files(root, directory).map(|(_, path)| path);
+            let mut same = on_disk.filter(|it| it.nfc().eq(file.path.nfc()));
+            if let (Some(path), None) = (same.next(), same.next()) {
+                file.path = path.to_owned();
+            }
+        }
+    }
+}
 
 /// The declared files that a walk leaves out by their names, as root and path.
 pub(crate) fn left_out(drafts: &[Draft]) -> Vec<(usize, String)> {

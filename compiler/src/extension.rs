@@ -2,10 +2,13 @@
 //! hosts accept. Which skills it can serve is decided by the format crate, which
 //! writes the listing.
 
+use std::collections::HashSet;
+
 use skillbundle_format::hosts::{NAME_CHARS, SKILL_BYTES, SKILL_FILES, SKILL_MD_BYTES, URI_BYTES};
 use skillbundle_format::{
-    Dialect, Publication, SkillEntry, SkillSet, Unpublished, publications, slug,
+    Dialect, Publication, SkillEntry, SkillSet, Unpublished, numbered, publications, slug,
 };
+use skillbundle_search::text::fold;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::draft::Draft;
@@ -29,6 +32,7 @@ impl Position {
 /// skill of the set.
 pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagnostic>) {
     let outcomes = publications(set);
+    let mut advice = Advice::new(set);
     for ((skill, position), outcome) in set.skills.iter().zip(positions).zip(outcomes) {
         match outcome {
             Publication::Published {
@@ -51,7 +55,7 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
                     skill.files.len() + 1,
                     bytes as u64,
                 ));
-                let diagnostic = left_out(skill, position, &reason, positions);
+                let diagnostic = left_out(skill, position, &reason, positions, &mut advice);
                 // If it is a copy, nothing is lost.
                 let is_copy = matches!(&reason, Unpublished::Taken(other)
                     if set.skills[*other].source == skill.source);
@@ -63,6 +67,23 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
                 out.push(diagnostic.severity(severity));
             }
         }
+    }
+}
+
+/// Names to suggest: each once, and none that a skill has.
+struct Advice(HashSet<String>);
+
+impl Advice {
+    fn new(set: &SkillSet) -> Self {
+        Self(set.skills.iter().map(|skill| fold(&skill.name)).collect())
+    }
+
+    fn name(&mut self, skill: &SkillEntry) -> String {
+        let name = slug(&skill.name);
+        let more = (2..).map(|number| numbered(&name, number));
+        let mut names = std::iter::once(name.clone()).chain(more);
+        let is_free = |name: &String| self.0.insert(fold(name));
+        names.find(is_free).unwrap_or(name)
     }
 }
 
@@ -111,6 +132,7 @@ fn left_out(
     position: &Position,
     reason: &Unpublished,
     positions: &[Position],
+    advice: &mut Advice,
 ) -> Diagnostic {
     let report = |why: &str, span: Option<Span>| {
         let message = format!("not in the MCP skills extension: {why}");
@@ -118,9 +140,9 @@ fn left_out(
     };
     match reason {
         Unpublished::Name => {
-            let name = slug(&skill.name);
+            let name = advice.name(skill);
             report("it does not allow this name", position.name).help(format!(
-                "write `name: {name}`; it allows up to {NAME_CHARS} of a-z, 0-9 and single hyphens"
+                "write `name: {name}`; up to {NAME_CHARS} small letters, digits and single hyphens"
             ))
         }
         Unpublished::Description => {

@@ -270,6 +270,7 @@ impl Sources {
             files,
         } = drafts;
         let mut drafts = resolve::resolve(skills, &roots, &mut out);
+        assets::spell_as_on_disk(&tree, &mut drafts);
         tree.look_at(assets::left_out(&drafts));
         tree.read(assets::wanted(&tree, &drafts), u64::MAX);
         for draft in &mut drafts {

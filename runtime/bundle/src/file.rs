@@ -86,9 +86,7 @@ impl<'a> File<'a> {
     pub fn bytes(&self) -> Result<Option<Cow<'a, [u8]>>, Error> {
         let bundle = self.catalog.bundle;
         let blob = self.blob()?.filter(|_| !self.is_unread);
-        blob
-            .map(|blob| blobs::read(blob, bundle))
-            .transpose()
+        blob.map(|blob| blobs::read(blob, bundle)).transpose()
     }
 
     /// SHA-256 of its bytes.

@@ -42,7 +42,8 @@ pub use catalog::{Catalog, Root};
 pub use container::{Bundle, SectionInfo, hex, publish};
 pub use error::Error;
 pub use extension::{
-    Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, publications, slug,
+    Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, numbered,
+    publications, slug,
 };
 pub use file::{Arg, File};
 pub use identity::identify;
