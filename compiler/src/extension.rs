@@ -2,7 +2,7 @@
 //! hosts accept. Which skills it can serve is decided by the format crate, which
 //! writes the listing.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use skillbundle_format::hosts::{NAME_CHARS, SKILL_BYTES, SKILL_FILES, SKILL_MD_BYTES, URI_BYTES};
 use skillbundle_format::{
@@ -71,19 +71,35 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
 }
 
 /// Names to suggest: each once, and none that a skill has.
-struct Advice(HashSet<String>);
+#[derive(Default)]
+struct Advice {
+    /// The number of skills with each name, and of suggestions.
+    taken: HashMap<String, usize>,
+}
 
 impl Advice {
     fn new(set: &SkillSet) -> Self {
-        Self(set.skills.iter().map(|skill| fold(&skill.name)).collect())
+        let mut advice = Self::default();
+        for skill in &set.skills {
+            *advice.taken.entry(fold(&skill.name)).or_default() += 1;
+        }
+        advice
     }
 
     fn name(&mut self, skill: &SkillEntry) -> String {
-        let name = slug(&skill.name);
+        let (own, name) = (fold(&skill.name), slug(&skill.name));
         let more = (2..).map(|number| numbered(&name, number));
-        let mut names = std::iter::once(name.clone()).chain(more);
-        let is_free = |name: &String| self.0.insert(fold(name));
-        names.find(is_free).unwrap_or(name)
+        for name in std::iter::once(name.clone()).chain(more) {
+            let key = fold(&name);
+            // Its own name may be this one in capitals.
+            let allowed = usize::from(key == own);
+            let taken = self.taken.entry(key).or_default();
+            if *taken <= allowed {
+                *taken += 1;
+                return name;
+            }
+        }
+        name
     }
 }
 
@@ -142,7 +158,7 @@ fn left_out(
         Unpublished::Name => {
             let name = advice.name(skill);
             report("it does not allow this name", position.name).help(format!(
-                "write `name: {name}`; up to {NAME_CHARS} small letters, digits and single hyphens"
+                "write `name: {name}`; it allows {NAME_CHARS} lower-case letters, digits, single hyphens"
             ))
         }
         Unpublished::Description => {

@@ -134,7 +134,7 @@ fn judge(
         || (found.notation == Notation::Code && !is_direction(root, home, path, found.before))
         // The text shows how to create such a file.
         || scan::is_in_code(text, name);
-    if root.has(&resolved) || is_example || is_left_out(root, &resolved) {
+    if root.has(&resolved) || is_example || is_left_out(root, home, &resolved) {
         return None;
     }
     let other = other_form(root, &resolved);
@@ -247,10 +247,12 @@ fn is_file(root: &TreeRoot, path: &str) -> bool {
 }
 
 /// Whether a file exists but is never bundled, or has already been reported.
-fn is_left_out(root: &TreeRoot, path: &str) -> bool {
+fn is_left_out(root: &TreeRoot, home: &str, path: &str) -> bool {
     let mut read_errors = root.read_errors.iter();
+    // The skill itself may be called `target`.
+    let below = path.strip_prefix(home).unwrap_or(path);
     is_junk(file_name(path))
-        || path.split('/').any(is_never_read)
+        || below.split('/').any(is_never_read)
         || read_errors.any(|it| is_within(path, &it.path))
 }
 

@@ -18,6 +18,7 @@ mod store;
 mod blobs;
 mod frontmatter_terms;
 mod identity;
+mod line_ends;
 mod merge;
 mod mime;
 mod names;
@@ -48,6 +49,7 @@ pub use extension::{
 pub use file::{Arg, File};
 pub use identity::identify;
 pub use image::Image;
+pub use line_ends::escape_line_ends;
 pub use model::{
     ArgEntry, Dialect, Execution, FileEntry, MAX_FILE_BYTES, Role, RootEntry, Scope, SkillEntry,
     SkillSet,
