@@ -31,6 +31,16 @@ impl Args {
                 "--bundle" if args.sources.bundle.is_none() => {
                     args.sources.bundle = Some(value(&mut words)?);
                 }
+                "--trust-content-config" if !args.sources.config.trust_content_config => {
+                    args.sources.config.trust_content_config = true;
+                }
+                "--config" if args.sources.config.config.is_none() => {
+                    args.sources.config.config = Some(value(&mut words)?);
+                }
+                "--set" => {
+                    let set = value(&mut words)?.into_os_string();
+                    args.sources.config.set.push(set.into_string().ok()?);
+                }
                 "--dir" => args.sources.dir.push(value(&mut words)?),
                 path if !path.is_empty() && !path.starts_with('-') => {
                     args.sources.paths.push(word.into());
@@ -59,7 +69,7 @@ mod tests {
     use super::*;
     use crate::{Cli, Command};
 
-    const PIECES: [&[&str]; 17] = [
+    const PIECES: [&[&str]; 21] = [
         &["--tools", "loader,skills_search"],
         &["--tools", "router"],
         &["--tools", "rooter"],
@@ -77,10 +87,14 @@ mod tests {
         &["--http", ":8080"],
         &["--token-file", "token"],
         &["--no-project-roots"],
+        &["--config", "skillbundle.yaml"],
+        &["--set", "matching.min_score=0.3"],
+        &["--set", "-x"],
+        &["--trust-content-config"],
     ];
 
     fn words(choice: usize) -> Vec<OsString> {
-        let pieces = [choice % 18, choice / 18 % 18, choice / 324];
+        let pieces = [choice % 22, choice / 22 % 22, choice / 484];
         let pieces = pieces.iter().filter_map(|piece| PIECES.get(*piece));
         ["serve"]
             .into_iter()
@@ -92,7 +106,7 @@ mod tests {
     #[test]
     fn accepted_lines_parse_to_the_same_value_with_clap() {
         let mut quick = 0;
-        for choice in 0..18 * 18 * 18 {
+        for choice in 0..22 * 22 * 22 {
             let Some(args) = Args::quick(words(choice)) else {
                 continue;
             };
