@@ -145,6 +145,14 @@ fn every_call_sees_the_latest_declared_files_whatever_they_are_called() {
     project.file("skills/crate/c~", "newer");
     assert_eq!(read(&mut session, "c~"), "newer");
     assert_eq!(read(&mut session, ".gitignore"), "-");
+    // In a directory that was there, and not watched, before the file was declared.
+    project.file("skills/crate/venv/y", "old");
+    assert_eq!(read(&mut session, "venv/y"), "-");
+    project.file("skills/crate/SKILL.md", declaring(&["venv/y"]));
+    for text in ["old", "new", "newer"] {
+        project.file("skills/crate/venv/y", text);
+        assert_eq!(read(&mut session, "venv/y"), text);
+    }
 }
 
 /// A directory that a build fills becomes a skill, and is none any more.
