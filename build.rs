@@ -28,6 +28,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         label: "embedded".to_owned(),
         scope: Scope::Global,
         max_files: None,
+        declared: Vec::new(),
     };
     let roots = [root];
     // What belongs to the skills and lies elsewhere, such as the `config.yaml` beside them.

@@ -28,13 +28,13 @@ pub(crate) struct ConfigArgs {
     /// Read this configuration file instead of skillbundle/config.yaml in `$XDG_CONFIG_HOME` or
     /// ~/.config
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
-    config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Set a setting, such as `matching.min_score=0.3` (repeatable)
     #[arg(long, value_name = "KEY=VALUE", help_heading = HEADING)]
-    set: Vec<String>,
+    pub(crate) set: Vec<String>,
     /// Let the config.yaml of skills raise limits, too
     #[arg(long, help_heading = HEADING)]
-    trust_content_config: bool,
+    pub(crate) trust_content_config: bool,
 }
 
 /// Where a value was set.

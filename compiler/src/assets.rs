@@ -8,16 +8,68 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use skillbundle_format::{Audience, Execution, FileEntry, Role, SkillEntry, is_for_people_only};
+use skillbundle_format::{
+    Audience, Dialect, Execution, FileEntry, Role, SkillEntry, is_for_people_only,
+};
+use unicode_normalization::UnicodeNormalization;
 
 pub(crate) use declarations::{Declaration, declarations};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter;
-use crate::paths::{is_skill_file, join, stem};
+use crate::paths::{directory, is_skill_file, join, stem};
 use crate::rules;
-use crate::source::{FileId, Tree, TreeEntry, TreeRoot};
+use crate::source::{FileId, Tree, TreeEntry, TreeRoot, is_left_out, is_version_control};
+
+/// Gives declared paths the Unicode form of the file on disk, if no file has theirs: macOS writes `é`
+/// as two code points, and people type one.
+pub(crate) fn spell_as_on_disk(tree: &Tree, drafts: &mut [Draft]) {
+    for draft in drafts {
+        let root = &tree.roots[draft.entry.root as usize];
+        let (FileOrigin::Directory(directory, declared)
+        | FileOrigin::Resources(Some(directory), declared)) = &mut draft.content
+        else {
+            continue;
+        };
+        for file in declared.iter_mut().filter(|it| !it.path.is_ascii()) {
+            if root.find(&join(directory, &file.path)).is_some() {
+                continue;
+            }
+            let on_disk = own_files(root, directory).map(|(_, path)| path);
+            let mut same = on_disk.filter(|it| it.nfc().eq(file.path.nfc()));
+            if let (Some(path), None) = (same.next(), same.next()) {
+                file.path = path.to_owned();
+            }
+        }
+    }
+}
+
+/// The declared files that a walk leaves out by their names, as root and path.
+pub(crate) fn left_out(drafts: &[Draft]) -> Vec<(usize, String)> {
+    let mut left_out = Vec::new();
+    for draft in drafts {
+        let entry = &draft.entry;
+        let home = match entry.dialect {
+            Dialect::Folder => directory(&entry.file_path),
+            Dialect::Tree => stem(&entry.file_path),
+        };
+        let add = |path: &str| {
+            let path = join(home, path);
+            is_left_out(&path).then(|| left_out.push((entry.root as usize, path)));
+        };
+        match &draft.content {
+            FileOrigin::Directory(_, declared) | FileOrigin::Resources(_, declared) => {
+                declared.iter().map(|it| it.path.as_str()).for_each(add);
+            }
+            FileOrigin::Kept(files) => {
+                let declared = files.iter().filter(|it| it.role != Role::File);
+                declared.map(|it| it.path.as_str()).for_each(add);
+            }
+        }
+    }
+    left_out
+}
 
 /// The file in which Codex reads how it may use a skill.
 const CODEX_SETTINGS: &str = "agents/openai.yaml";
@@ -35,7 +87,7 @@ pub(crate) fn wanted(tree: &Tree, drafts: &[Draft]) -> Vec<FileId> {
             }
             FileOrigin::Resources(Some(directory), declared) => {
                 let paths = declared.iter().map(|it| join(directory, &it.path));
-                let found = paths.filter_map(|path| tree.roots[root].find(&path));
+                let found = paths.filter_map(|path| tree.roots[root].find_declared(&path));
                 wanted.extend(found.map(|entry| FileId { root, entry }));
             }
         }
@@ -93,9 +145,10 @@ fn own_files<'a>(root: &'a TreeRoot, directory: &'a str) -> impl Iterator<Item =
     } else {
         directory.len() + 1
     };
-    root.below(directory)
-        .filter(|&at| !root.entries[at].is_directory)
-        .map(move |at| (at, &root.entries[at].path[from..]))
+    let all = root.below(directory).chain(root.declared_below(directory));
+    all.filter_map(|at| Some((at, root.get(at)?)))
+        .filter(|(_, entry)| !entry.is_directory)
+        .map(move |(at, entry)| (at, &entry.path[from..]))
         .filter(|(_, path)| path.contains('/') || !is_skill_file(path))
 }
 
@@ -112,11 +165,12 @@ fn in_directory(
         .collect();
     let mut files = Vec::new();
     for (at, path) in own_files(root, directory) {
-        let entry = &root.entries[at];
         let declared = declared.remove(path);
+        let entry = root.get(at);
+        let is_known = entry.is_some_and(|it| it.bytes.is_some() || it.is_too_large);
         // An unreadable file has been reported; it is only kept if it is declared.
-        if entry.bytes.is_some() || declared.is_some() {
-            files.push(file_entry(path, declared, Some(entry)));
+        if is_known || declared.is_some() {
+            files.push(file_entry(path, declared, entry));
         }
     }
     for missing in declared.into_values() {
@@ -139,9 +193,9 @@ fn in_resources(
     };
     let mut files = Vec::new();
     for declared in declared {
-        let found = root.find(&join(directory, &declared.path));
+        let found = root.find_declared(&join(directory, &declared.path));
         let entry = found
-            .map(|at| &root.entries[at])
+            .and_then(|at| root.get(at))
             .filter(|entry| !entry.is_directory);
         if entry.is_none() {
             out.push(not_found(root, directory, &declared, draft));
@@ -163,6 +217,7 @@ fn file_entry(path: &str, declared: Option<Declaration>, entry: Option<&TreeEntr
         args: declared.args,
         executable: entry.is_some_and(|entry| entry.executable),
         bytes: entry.and_then(|entry| entry.bytes.as_ref().map(Arc::clone)),
+        unread: entry.filter(|it| it.is_too_large).map(|it| it.size),
     }
 }
 
@@ -174,8 +229,11 @@ fn not_found(
     draft: &Draft,
 ) -> Diagnostic {
     let path = join(directory, &declared.path);
-    let what = if root.has_directory(&path) {
+    let found = root.find_declared(&path).and_then(|at| root.get(at));
+    let what = if found.is_some_and(|it| it.is_directory) {
         "is a directory"
+    } else if is_version_control(&path) {
+        "is of version control, which is never read"
     } else {
         "does not exist"
     };

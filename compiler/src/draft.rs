@@ -272,7 +272,8 @@ fn pages(
             continue;
         }
         let resources = stem(&entry.path);
-        let has_resources = tree.roots[id.root].has_directory(resources);
+        let root_tree = &tree.roots[id.root];
+        let has_resources = root_tree.has_directory(resources) || root_tree.ignores(resources);
         if has_resources && (!plain || is_marker(&entry.path)) {
             root.claims.resources.insert(resources.to_owned());
         }

@@ -2,10 +2,13 @@
 //! hosts accept. Which skills it can serve is decided by the format crate, which
 //! writes the listing.
 
+use std::collections::HashMap;
+
 use skillbundle_format::hosts::{NAME_CHARS, SKILL_BYTES, SKILL_FILES, SKILL_MD_BYTES, URI_BYTES};
 use skillbundle_format::{
-    Dialect, Publication, SkillEntry, SkillSet, Unpublished, publications, slug,
+    Dialect, Publication, SkillEntry, SkillSet, Unpublished, numbered, publications, slug,
 };
+use skillbundle_search::text::fold;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::draft::Draft;
@@ -29,6 +32,7 @@ impl Position {
 /// skill of the set.
 pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagnostic>) {
     let outcomes = publications(set);
+    let mut advice = Advice::new(set);
     for ((skill, position), outcome) in set.skills.iter().zip(positions).zip(outcomes) {
         match outcome {
             Publication::Published {
@@ -51,7 +55,7 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
                     skill.files.len() + 1,
                     bytes as u64,
                 ));
-                let diagnostic = left_out(skill, position, &reason, positions);
+                let diagnostic = left_out(skill, position, &reason, positions, &mut advice);
                 // If it is a copy, nothing is lost.
                 let is_copy = matches!(&reason, Unpublished::Taken(other)
                     if set.skills[*other].source == skill.source);
@@ -63,6 +67,39 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
                 out.push(diagnostic.severity(severity));
             }
         }
+    }
+}
+
+/// Names to suggest: each once, and none that a skill has.
+#[derive(Default)]
+struct Advice {
+    /// The number of skills with each name, and of suggestions.
+    taken: HashMap<String, usize>,
+}
+
+impl Advice {
+    fn new(set: &SkillSet) -> Self {
+        let mut advice = Self::default();
+        for skill in &set.skills {
+            *advice.taken.entry(fold(&skill.name)).or_default() += 1;
+        }
+        advice
+    }
+
+    fn name(&mut self, skill: &SkillEntry) -> String {
+        let (own, name) = (fold(&skill.name), slug(&skill.name));
+        let more = (2..).map(|number| numbered(&name, number));
+        for name in std::iter::once(name.clone()).chain(more) {
+            let key = fold(&name);
+            // Its own name may be this one in capitals.
+            let allowed = usize::from(key == own);
+            let taken = self.taken.entry(key).or_default();
+            if *taken <= allowed {
+                *taken += 1;
+                return name;
+            }
+        }
+        name
     }
 }
 
@@ -111,6 +148,7 @@ fn left_out(
     position: &Position,
     reason: &Unpublished,
     positions: &[Position],
+    advice: &mut Advice,
 ) -> Diagnostic {
     let report = |why: &str, span: Option<Span>| {
         let message = format!("not in the MCP skills extension: {why}");
@@ -118,9 +156,9 @@ fn left_out(
     };
     match reason {
         Unpublished::Name => {
-            let name = slug(&skill.name);
+            let name = advice.name(skill);
             report("it does not allow this name", position.name).help(format!(
-                "write `name: {name}`; it allows up to {NAME_CHARS} of a-z, 0-9 and single hyphens"
+                "write `name: {name}`; it allows {NAME_CHARS} lower-case letters, digits, single hyphens"
             ))
         }
         Unpublished::Description => {

@@ -57,6 +57,10 @@ pub struct Root {
     /// the skills. `None` means 100,000. All files together may then have 4 KiB times this number,
     /// or 1 GiB if that is more.
     pub max_files: Option<usize>,
+    /// Files whose names hide them (`.gitignore`, `target/x`) and that its skills declare, by their
+    /// paths below it: [`Compiled::declared`] of the last compilation. Changes of other hidden files
+    /// are not seen before the next one.
+    pub declared: Vec<String>,
 }
 
 impl Root {
@@ -67,6 +71,7 @@ impl Root {
             label: "project".to_owned(),
             scope: Scope::Project,
             max_files: None,
+            declared: Vec::new(),
         }
     }
 }
@@ -90,6 +95,8 @@ pub struct Compiled {
     pub failed: Vec<Failed>,
     /// The [`fingerprints`] of what was read.
     pub fingerprints: Vec<u64>,
+    /// For each root its [`Root::declared`] from now on.
+    pub declared: Vec<Vec<String>>,
     /// What the next compilation of the same roots can use.
     pub states: FileStates,
     /// Whether skills were left as they were, since their files were in the middle of a change.
@@ -166,11 +173,16 @@ pub fn recompile(
             held.extend(now);
             tree = sources.tree;
         } else {
-            let (now, compiled) = parallel::join(|| fingerprints(roots), || sources.check(options));
+            let declared = sources.tree.declared_paths();
+            let roots: Vec<_> = (roots.iter().cloned().zip(declared))
+                .map(|(root, declared)| Root { declared, ..root })
+                .collect();
+            let (now, compiled) =
+                parallel::join(|| fingerprints(&roots), || sources.check(options));
             if is_last || now? == compiled.fingerprints {
                 return Ok(Some(compiled));
             }
-            tree = source::walk(roots, Limits::default());
+            tree = source::walk(&roots, Limits::default());
         }
     }
 }
@@ -258,6 +270,8 @@ impl Sources {
             files,
         } = drafts;
         let mut drafts = resolve::resolve(skills, &roots, &mut out);
+        assets::spell_as_on_disk(&tree, &mut drafts);
+        tree.look_at(assets::left_out(&drafts));
         tree.read(assets::wanted(&tree, &drafts), u64::MAX);
         for draft in &mut drafts {
             assets::attach(&tree, draft, &mut out);
@@ -297,6 +311,7 @@ impl Sources {
             report,
             failed: self.failed,
             fingerprints: tree.fingerprints(),
+            declared: tree.declared_paths(),
             states,
             is_partial: self.is_partial,
         }
@@ -315,7 +330,7 @@ fn relevance(path: &str, claims: &Claims) -> Relevance {
     match discover::classify(path, false, claims) {
         FileKind::SkillFile | FileKind::Page => Relevance::Skill,
         FileKind::Content => Relevance::File,
-        _ if path == config::CONFIG => Relevance::File,
+        _ if path == config::CONFIG => Relevance::Input,
         FileKind::Hidden | FileKind::Other => Relevance::None,
     }
 }

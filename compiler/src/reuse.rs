@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::discover::{Discovery, FileKind, classify};
 use crate::draft::{Draft, FileOrigin};
 use crate::paths::{directory, is_skill_file, stem};
-use crate::source::{FileId, Tree, TreeRoot};
+use crate::source::{FileId, Tree, TreeEntry, TreeRoot};
 use crate::{Root, config, root_entry};
 
 /// What a compilation leaves for the next one.
@@ -226,8 +226,9 @@ fn hash_of(tree: &Tree, id: FileId) -> u64 {
     let root = &tree.roots[id.root];
     let entry = tree.entry(id);
     entry.state().hash(&mut hash);
-    for at in root.below(own_directory(&entry.path)) {
-        root.entries[at].state().hash(&mut hash);
+    let own = own_directory(&entry.path);
+    for file in root.below(own).chain(root.declared_below(own)) {
+        root.get(file).map(TreeEntry::state).hash(&mut hash);
     }
     for settings in config::files(tree) {
         tree.entry(settings).state().hash(&mut hash);

@@ -3,6 +3,7 @@
 //! not know what a skill is.
 
 mod content_root;
+mod declared;
 mod ignore;
 mod links;
 mod platform;
@@ -11,18 +12,22 @@ mod read_error;
 mod walk;
 mod walked_paths;
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-pub(crate) use ignore::{is_below_hidden, is_hidden, is_junk, is_never_read};
+pub(crate) use declared::is_left_out;
+pub(crate) use ignore::{is_below_hidden, is_hidden, is_junk, is_never_read, is_version_control};
 pub(crate) use read_error::{Cause, ReadError, Relevance, diagnostics};
 pub(crate) use walked_paths::walked_paths;
 
+use skillbundle_format::MAX_FILE_BYTES;
 use skillbundle_search::parallel;
 
 use crate::Root;
+use crate::paths::is_within;
 
 /// Fewer files are read faster than a thread starts.
 const LEAST_FILES: usize = 32;
@@ -49,8 +54,7 @@ impl Default for Limits {
             // The largest real repository of skills has 14,000 files. A root can have its own
             // limit.
             entries: 100_000,
-            // The largest real file of a skill has 4 MB.
-            file_bytes: 64 << 20,
+            file_bytes: MAX_FILE_BYTES,
             // Everything is held in memory once.
             total_bytes: 1 << 30,
         }
@@ -85,6 +89,11 @@ pub(crate) struct TreeRoot {
     pub(crate) within: Option<usize>,
     /// Everything below it, sorted bytewise by path.
     pub(crate) entries: Vec<TreeEntry>,
+    /// Declared files that the walk leaves out, sorted by path: see `declared`. Their numbers follow
+    /// those of the entries.
+    pub(crate) declared: Vec<TreeEntry>,
+    /// The paths at which such files were looked for.
+    pub(crate) declared_paths: BTreeSet<String>,
     /// What could not or must not be read, sorted by path.
     pub(crate) read_errors: Vec<ReadError>,
 }
@@ -108,6 +117,8 @@ pub(crate) struct TreeEntry {
     pub(crate) hard_links: u64,
     /// The content, if it was requested and could be read.
     pub(crate) bytes: Option<Arc<[u8]>>,
+    /// Whether it was requested and is larger than what may be read.
+    pub(crate) is_too_large: bool,
     stamp: [u64; 6],
     mode: u32,
 }
@@ -117,7 +128,7 @@ pub(crate) struct TreeEntry {
 pub(crate) struct FileId {
     /// Index of its root.
     pub(crate) root: usize,
-    /// Index of its entry.
+    /// Index of its entry; those of declared files follow.
     pub(crate) entry: usize,
 }
 
@@ -133,7 +144,10 @@ pub(crate) fn walk(roots: &[Root], limits: Limits) -> Tree {
     };
     let tree_root = |root: &Root| {
         let entries = root.max_files.unwrap_or(limits.entries);
-        walk_root(&root.dir, Limits { entries, ..limits })
+        let limits = Limits { entries, ..limits };
+        let mut walked = walk_root(&root.dir, limits);
+        walked.look_at(root.declared.iter().cloned().collect(), limits, false);
+        walked
     };
     let mut walked: Vec<_> = roots.iter().map(tree_root).collect();
     for (index, root) in roots.iter().enumerate() {
@@ -159,6 +173,8 @@ fn walk_root(dir: &Path, limits: Limits) -> TreeRoot {
         real,
         within: None,
         entries,
+        declared: Vec::new(),
+        declared_paths: BTreeSet::new(),
         read_errors,
     }
 }
@@ -184,7 +200,7 @@ impl Tree {
         let mut budget = self.budget;
         let mut jobs: Vec<(FileId, u64)> = Vec::new();
         for id in wanted {
-            let entry = self.roots[id.root].entries.get(id.entry);
+            let entry = self.roots[id.root].get(id.entry);
             let Some(entry) = entry.filter(|it| it.bytes.is_none() && !it.is_directory) else {
                 continue;
             };
@@ -199,13 +215,14 @@ impl Tree {
             read::file(self.entry(*id), limits, *budget)
         });
         for ((id, _), result) in jobs.into_iter().zip(results) {
-            let entry = &mut self.roots[id.root].entries[id.entry];
+            let entry = self.roots[id.root].get_mut(id.entry);
             match result {
                 Ok(bytes) => {
                     self.budget = self.budget.saturating_sub(bytes.len() as u64);
                     entry.bytes = Some(bytes);
                 }
                 Err(cause) => {
+                    entry.is_too_large = matches!(cause, Cause::TooLarge(..) | Cause::TooMuch(_));
                     let error = ReadError::new(entry.path.clone(), false, cause);
                     let read_errors = &mut self.roots[id.root].read_errors;
                     if !read_errors.contains(&error) {
@@ -218,14 +235,26 @@ impl Tree {
 
     /// Drops the content of a file that nobody needs any more.
     pub(crate) fn forget(&mut self, id: FileId) {
-        if let Some(bytes) = self.roots[id.root].entries[id.entry].bytes.take() {
+        if let Some(bytes) = self.roots[id.root].get_mut(id.entry).bytes.take() {
             self.budget = self.budget.saturating_add(bytes.len() as u64);
         }
     }
 
     /// The entry of a file.
     pub(crate) fn entry(&self, id: FileId) -> &TreeEntry {
-        &self.roots[id.root].entries[id.entry]
+        let entry = self.roots[id.root].get(id.entry);
+        entry.expect("an id of this tree")
+    }
+
+    /// Looks at exactly these declared files that the walk has left out, given by root and path.
+    pub(crate) fn look_at(&mut self, paths: impl IntoIterator<Item = (usize, String)>) {
+        let mut by_root = vec![BTreeSet::new(); self.roots.len()];
+        for (root, path) in paths {
+            by_root[root].insert(path);
+        }
+        for (root, paths) in self.roots.iter_mut().zip(by_root) {
+            root.look_at(paths, self.limits, true);
+        }
     }
 
     /// The file as the user would type it.
@@ -238,9 +267,7 @@ impl Tree {
         for root in &self.roots {
             let prefix = root.shown("x");
             let below = shown.strip_prefix(prefix.strip_suffix('x')?);
-            let entry = below
-                .and_then(|path| root.find(path))
-                .map(|at| &root.entries[at]);
+            let entry = below.and_then(|path| root.get(root.find_declared(path)?));
             if let Some(bytes) = entry.and_then(|it| it.bytes.as_ref()) {
                 return Some(Arc::clone(bytes));
             }
@@ -252,6 +279,14 @@ impl Tree {
     pub(crate) fn has_unreadable(&self) -> bool {
         let mut errors = self.roots.iter().flat_map(|root| &root.read_errors);
         errors.any(|it| matches!(it.cause, Cause::Unreadable(_)))
+    }
+
+    /// For each requested root the declared files that the walk leaves out.
+    pub(crate) fn declared_paths(&self) -> Vec<Vec<String>> {
+        let roots = self.roots.iter().filter(|root| root.within.is_none());
+        roots
+            .map(|root| root.declared_paths.iter().cloned().collect())
+            .collect()
     }
 
     /// For each root a hash that changes when anything that was walked does.
@@ -274,7 +309,7 @@ impl TreeRoot {
         let mut hasher = DefaultHasher::new();
         // A missing root differs from an empty one.
         (&self.dir, self.cause()).hash(&mut hasher);
-        for entry in &self.entries {
+        for entry in self.entries.iter().chain(&self.declared) {
             entry.state().hash(&mut hasher);
         }
         self.entries.len().hash(&mut hasher);
@@ -287,6 +322,36 @@ impl TreeRoot {
             .iter()
             .find(|it| it.path.is_empty())
             .map(|it| &it.cause)
+    }
+
+    /// The entry with this number.
+    pub(crate) fn get(&self, at: usize) -> Option<&TreeEntry> {
+        let declared = || self.declared.get(at - self.entries.len());
+        self.entries.get(at).or_else(declared)
+    }
+
+    fn get_mut(&mut self, at: usize) -> &mut TreeEntry {
+        match at.checked_sub(self.entries.len()) {
+            Some(at) => &mut self.declared[at],
+            None => &mut self.entries[at],
+        }
+    }
+
+    /// Finds a file that a skill may declare by its path: an entry, or one that the walk leaves out.
+    pub(crate) fn find_declared(&self, path: &str) -> Option<usize> {
+        let declared = || {
+            let found = self
+                .declared
+                .binary_search_by(|entry| entry.path.as_str().cmp(path));
+            Some(self.entries.len() + found.ok()?)
+        };
+        self.find(path).or_else(declared)
+    }
+
+    /// Whether the walk has left this directory out by its name.
+    pub(crate) fn ignores(&self, path: &str) -> bool {
+        let mut read_errors = self.read_errors.iter();
+        read_errors.any(|it| it.path == path && matches!(it.cause, Cause::Ignored(_)))
     }
 
     /// Finds an entry by its path.
@@ -319,6 +384,14 @@ impl TreeRoot {
                 .partition_point(|entry| entry.path.as_str() < edge)
         };
         at(&first)..at(&after)
+    }
+
+    /// The numbers of the declared files below a directory that the walk leaves out.
+    pub(crate) fn declared_below(&self, directory: &str) -> impl Iterator<Item = usize> {
+        let numbered = (self.entries.len()..).zip(&self.declared);
+        numbered
+            .filter(move |(_, it)| is_within(&it.path, directory))
+            .map(|(at, _)| at)
     }
 
     /// A path below this root as the user would type it.

@@ -86,6 +86,7 @@ impl Unsettled {
     pub(crate) fn prune(&self, tree: &mut Tree) {
         for (index, root) in tree.roots.iter_mut().enumerate() {
             root.entries.retain(|it| !self.covers(index, &it.path));
+            root.declared.retain(|it| !self.covers(index, &it.path));
         }
     }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::Serialize;
 
-use super::display::{counted, one_line};
+use super::display::{counted, many_lines, one_line};
 use super::json::{Envelope, RootStatus};
 use super::output::{Output, describe};
 use super::roots::places;
@@ -313,7 +313,13 @@ fn print(out: &mut Output, context: &Context<'_>, findings: &[Finding]) -> Resul
                     .as_ref()
                     .map(|it| context.shown(Path::new(it)) + ": ");
                 let text = place.unwrap_or_default() + &finding.message;
-                out.line(&format!("  {label}{}", one_line(&text)))?;
+                let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+                let first = lines.next().unwrap_or_default();
+                out.line(&format!("  {label}{}", one_line(first)))?;
+                // Such as what a report says of a configuration.
+                for line in lines {
+                    out.line(&format!("  {:9}{}", "", many_lines(line.trim_end())))?;
+                }
                 if let Some(help) = &finding.help {
                     let help = one_line(help);
                     out.line(&format!(

@@ -124,8 +124,10 @@ impl Output {
 
     /// A JSON value, indented, with a line break.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.stream, value)?;
-        self.bytes(b"\n")
+        let mut json = serde_json::to_vec_pretty(value)?;
+        skillbundle_format::escape_line_ends(&mut json, 0);
+        json.push(b'\n');
+        self.bytes(&json)
     }
 
     /// Writes out what is buffered.

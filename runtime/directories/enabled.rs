@@ -24,7 +24,7 @@ pub(crate) use examine::examine;
 use once::check_directory;
 pub(crate) use once::{compile, compile_once, compile_over_embedded, evaluate};
 
-use super::generations::{Generations, NotedSkill};
+use super::generations::{DeclaredFiles, Generations, Note};
 use super::git_lock;
 use super::single_files::{prefix, select};
 use crate::embedded;
@@ -56,6 +56,8 @@ pub(crate) struct Directories {
     states: Mutex<Option<FileStates>>,
     /// The skills that did not load the last time, so that it is known since when.
     broken: Mutex<Vec<BrokenSkill>>,
+    /// The files of each directory that its skills declare although their names hide them.
+    declared: Mutex<DeclaredFiles>,
     /// Whether the roots were logged.
     is_logged: AtomicBool,
     /// The last warning about hidden skills.
@@ -82,6 +84,7 @@ impl Directories {
             generations: OnceLock::new(),
             states: Mutex::default(),
             broken: Mutex::default(),
+            declared: Mutex::default(),
             is_logged: AtomicBool::default(),
             hidden: Mutex::default(),
             not_stored: Once::new(),
@@ -103,7 +106,25 @@ impl Directories {
     fn roots_with(&self, states: &[State], accept: impl Fn(State) -> bool) -> Vec<Root> {
         let roots = self.roots.iter().zip(states);
         let accepted = roots.filter(|(_, state)| accept(**state));
-        accepted.map(|(root, _)| root.clone()).collect()
+        let accepted = accepted.map(|(root, _)| root.clone()).collect();
+        self.with_declared(accepted)
+    }
+
+    /// The roots with the files that their skills declare, as far as they are known.
+    fn with_declared(&self, mut roots: Vec<Root>) -> Vec<Root> {
+        let declared = self.declared.lock().unwrap_or_else(PoisonError::into_inner);
+        for root in &mut roots {
+            root.declared = declared.get(&root.dir).cloned().unwrap_or_default();
+        }
+        roots
+    }
+
+    /// Notes the files that skills declare. Returns whether they differ from those known before.
+    fn note_declared(&self, now: DeclaredFiles) -> bool {
+        let mut declared = self.declared.lock().unwrap_or_else(PoisonError::into_inner);
+        let differs = *declared != now;
+        *declared = now;
+        differs
     }
 
     /// Logs once which roots were looked at, and what each gave.
@@ -129,9 +150,11 @@ impl Directories {
         self.generations.get_or_init(open).as_ref()
     }
 
-    /// Takes over which skills were broken when an earlier process stored the others.
-    fn remembered(&self, noted: &[NotedSkill]) -> Vec<BrokenSkill> {
-        let broken: Vec<_> = noted.iter().map(BrokenSkill::from).collect();
+    /// Takes over which skills were broken when an earlier process stored the others, and which
+    /// files they declared.
+    fn remembered(&self, note: &Note) -> Vec<BrokenSkill> {
+        self.note_declared(note.declared.clone());
+        let broken: Vec<_> = note.broken.iter().map(BrokenSkill::from).collect();
         let mut known = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
         known.clone_from(&broken);
         broken
@@ -161,7 +184,9 @@ impl Directories {
         match generations.put(&image) {
             Ok(bundle) => {
                 let broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
-                let note = generations.note(fingerprint, present, &broken);
+                let declared = self.declared.lock().unwrap_or_else(PoisonError::into_inner);
+                let note = generations.note(fingerprint, present, &broken, declared.clone());
+                drop(declared);
                 generations.refer(&bundle, &note, stored);
                 Ok(bundle)
             }
@@ -302,6 +327,9 @@ impl Source for Directories {
             compiled = again;
         }
         let is_partial = compiled.is_partial;
+        let dirs = roots.iter().map(|root| root.dir.clone());
+        let declared = dirs.zip(std::mem::take(&mut compiled.declared));
+        let must_rewatch = self.note_declared(declared.filter(|it| !it.1.is_empty()).collect());
         let broken = self.broken(&roots, &compiled);
         // What is missing in a part may be there in the whole, which is loaded next.
         let mut notices = if is_partial {
@@ -327,6 +355,7 @@ impl Source for Directories {
             notices,
             broken,
             state: Some(state),
+            must_rewatch,
         }))
     }
 
@@ -337,8 +366,9 @@ impl Source for Directories {
             bases: self.bases(&note.present),
             notices: self.hidden_skills(&bundle).into_iter().collect(),
             bundle,
-            broken: self.remembered(&note.broken),
+            broken: self.remembered(&note),
             state: Some(note.fingerprint),
+            must_rewatch: false,
         })
     }
 
@@ -353,7 +383,7 @@ impl Source for Directories {
     }
 
     fn watch_paths(&self) -> Option<WatchPaths> {
-        let walked = skillbundle_compiler::walked_paths(&self.roots);
+        let walked = skillbundle_compiler::walked_paths(&self.with_declared(self.roots.clone()));
         Some(WatchPaths {
             directories: walked.directories,
             entries: walked.entries,
@@ -473,6 +503,7 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
         label: root.label.clone(),
         scope: root.scope,
         max_files: root.max_files,
+        declared: Vec::new(),
     };
     roots.iter().map(root).collect()
 }

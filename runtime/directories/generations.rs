@@ -1,7 +1,9 @@
 //! The generations of some roots in the cache: what an earlier process compiled them to, so that a
 //! start over unchanged roots compiles nothing.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, UNIX_EPOCH};
@@ -32,7 +34,12 @@ pub(crate) struct Note {
     pub(crate) present: Vec<usize>,
     /// The skills whose files did not load.
     pub(crate) broken: Vec<NotedSkill>,
+    /// The declared files that must be looked at by themselves.
+    pub(crate) declared: DeclaredFiles,
 }
+
+/// For each directory the files that its skills declare although their names hide them.
+pub(crate) type DeclaredFiles = BTreeMap<PathBuf, Vec<String>>;
 
 /// A skill whose file did not load.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -144,12 +151,14 @@ impl Generations {
         fingerprint: u64,
         present: Vec<usize>,
         broken: &[BrokenSkill],
+        declared: DeclaredFiles,
     ) -> Note {
         Note {
             input: self.input.clone(),
             fingerprint,
             present,
             broken: broken.iter().map(NotedSkill::from).collect(),
+            declared,
         }
     }
 

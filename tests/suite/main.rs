@@ -26,4 +26,5 @@ mod spec3;
 mod stdio;
 mod tidy;
 mod tree;
+mod unicode;
 mod wire;

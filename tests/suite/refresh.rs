@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -79,6 +80,98 @@ fn every_call_sees_the_latest_files() {
     found(&["goes", "late", "stays"]);
     fs::remove_dir_all(project.path("skills/goes")).expect("it was there");
     found(&["late", "stays"]);
+}
+
+/// The text of a skill that declares files which ignore rules hide.
+fn declaring(files: &[&str]) -> String {
+    let files: String = files.iter().map(|it| format!("  - file: {it}\n")).collect();
+    format!("---\nname: crate\ndescription: A skill\nassets:\n{files}---\nbody\n")
+}
+
+/// With a watch from the third call on, and by times and sizes before.
+#[test]
+fn every_call_sees_the_latest_declared_files_whatever_they_are_called() {
+    let project = Project::new();
+    project
+        .file(
+            "skills/crate/SKILL.md",
+            declaring(&[".gitignore", "target/d/x"]),
+        )
+        .file("skills/crate/.gitignore", "first");
+    let cache = project.path("cache");
+    let start = || {
+        let mut command = project.command();
+        command
+            .args(["serve", "--dir", "skills"])
+            .env("SKILLBUNDLE_CACHE", &cache);
+        let mut session = Session::start(command);
+        session.initialize(LEGACY);
+        session
+    };
+    let read = |session: &mut Session, file: &str| {
+        let arguments = json!({ "skill_path": "crate", "file": file });
+        let result = session.tool("get_asset", &arguments);
+        let text = &result["structuredContent"]["content"];
+        text.as_str().unwrap_or("-").to_owned()
+    };
+    let mut session = start();
+    for _ in 0..6 {
+        assert_eq!(read(&mut session, ".gitignore"), "first");
+        assert_eq!(read(&mut session, "target/d/x"), "-");
+    }
+    // Each step is seen by the first call after it, and by the first call of a new process that has
+    // looked at the files once.
+    for round in 0..3 {
+        let text = format!("round {round}");
+        project.file("skills/crate/.gitignore", &text);
+        assert_eq!(read(&mut session, ".gitignore"), text);
+        project.file("skills/crate/target/d/x", &text);
+        assert_eq!(read(&mut session, "target/d/x"), text);
+        fs::write(project.path("skills/crate/target/d/x"), "edited").expect("it is there");
+        assert_eq!(read(&mut session, "target/d/x"), "edited");
+        session.finish();
+        project.file("skills/crate/.gitignore", "while nobody looked");
+        session = start();
+        refresh(&mut session);
+        assert_eq!(read(&mut session, ".gitignore"), "while nobody looked");
+        fs::remove_dir_all(project.path("skills/crate/target")).expect("it was there");
+        thread::sleep(Duration::from_millis(60));
+        assert_eq!(read(&mut session, "target/d/x"), "-");
+    }
+    project
+        .file("skills/crate/SKILL.md", declaring(&["c~"]))
+        .file("skills/crate/c~", "new");
+    assert_eq!(read(&mut session, "c~"), "new");
+    project.file("skills/crate/c~", "newer");
+    assert_eq!(read(&mut session, "c~"), "newer");
+    assert_eq!(read(&mut session, ".gitignore"), "-");
+    // In a directory that was there, and not watched, before the file was declared.
+    project.file("skills/crate/venv/y", "old");
+    assert_eq!(read(&mut session, "venv/y"), "-");
+    project.file("skills/crate/SKILL.md", declaring(&["venv/y"]));
+    for text in ["old", "new", "newer"] {
+        project.file("skills/crate/venv/y", text);
+        assert_eq!(read(&mut session, "venv/y"), text);
+    }
+}
+
+/// A directory that a build fills becomes a skill, and is none any more.
+#[test]
+fn a_skill_called_target_comes_and_goes() {
+    let project = Project::new();
+    project
+        .skill("skills/other", "other", "Other")
+        .file("skills/target/debug/x", "");
+    let mut session = serve(&project, &["--dir", "skills"]);
+    let mut is_served = || session.tool("skill", &json!({ "name": "target" }))["isError"] != true;
+    for _ in 0..6 {
+        assert!(!is_served());
+    }
+    project.skill("skills/target", "target", "Aims");
+    assert!(is_served());
+    fs::remove_file(project.path("skills/target/SKILL.md")).expect("it was there");
+    thread::sleep(Duration::from_millis(60));
+    assert!(!is_served());
 }
 
 /// The last good version of a skill is served while its file does not parse.
@@ -276,7 +369,11 @@ fn unreadable_files_are_reported_and_the_rest_is_served() {
         .expect("a folder");
     copy_tree(project.dir(), copy.path());
     let binary = copy.path().join("skillbundle");
-    fs::copy(env!("CARGO_BIN_EXE_skillbundle"), &binary).expect("the binary can be copied");
+    // By another process: one that a test starts meanwhile would inherit a file that this one holds
+    // open for writing, and nothing can run such a file ("Text file busy").
+    let mut copied = Command::new("cp");
+    copied.arg(env!("CARGO_BIN_EXE_skillbundle")).arg(&binary);
+    assert!(copied.status().expect("cp runs").success());
     let open = |path: &str, mode: u32| {
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(copy.path().join(path), fs::Permissions::from_mode(mode))
@@ -288,7 +385,7 @@ fn unreadable_files_are_reported_and_the_rest_is_served() {
     open("skills/locked", 0o000);
     let superuser = fs::read(copy.path().join("skills/half/SKILL.md")).is_ok();
     let run = |arguments: &[&str]| {
-        let mut command = std::process::Command::new(&binary);
+        let mut command = Command::new(&binary);
         command.current_dir(copy.path()).args(arguments);
         if superuser {
             command.uid(USER).gid(USER);

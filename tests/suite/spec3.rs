@@ -1,9 +1,12 @@
 //! The tables and examples of specification 3 as test data, asked through the
 //! compiler and the bundle.
 
+use std::fs::File;
+
+use serde_json::json;
 use skillbundle_format::{Bundle, Catalog, Execution, Role, Settings, Skill};
 
-use crate::project::Project;
+use crate::project::{LEGACY, Project, finish};
 
 fn skill<'a>(catalog: Catalog<'a>, path: &str) -> Skill<'a> {
     let found = catalog.by_path(path).expect("an answer");
@@ -417,4 +420,52 @@ fn inherited_files_say_where_they_come_from() {
         .expect("its own file");
     assert!(from.is_none());
     assert!(own.description.contains("behind the sign-in"));
+}
+
+/// Section 13: an error response with size details, for a file that would not fit the bundle either.
+#[test]
+fn an_asset_that_is_far_too_large_is_told_by_its_size_and_costs_no_memory() {
+    let project = Project::new();
+    let size: u64 = 70 << 20;
+    project
+        .file(
+            "skills/kit/SKILL.md",
+            "---\nname: kit\ndescription: d\nassets:\n  - file: a/declared.bin\n---\nbody\n",
+        )
+        .file("skills/kit/a/declared.bin", "")
+        .file("skills/kit/a/found.bin", "");
+    for file in ["declared.bin", "found.bin"] {
+        let file = File::options()
+            .write(true)
+            .open(project.path(&format!("skills/kit/a/{file}")));
+        file.and_then(|it| it.set_len(size)).expect("a sparse file");
+    }
+    let compiled = finish(
+        project
+            .command()
+            .args(["compile", "skills", "-o", "kit.skb"]),
+    );
+    assert_eq!(compiled.code, Some(0), "{compiled:?}");
+    let raised = "assets.max_size_bytes=999999999";
+    for (arguments, limit) in [
+        (&["--dir", "skills"][..], 1 << 20),
+        (&["--bundle", "kit.skb"], 1 << 20),
+        (&["--dir", "skills", "--set", raised], 64 << 20),
+    ] {
+        let mut session = project.serve(arguments);
+        session.initialize(LEGACY);
+        for file in ["a/declared.bin", "a/found.bin"] {
+            let asset = json!({ "skill_path": "kit", "file": file });
+            let result = session.tool("get_asset", &asset);
+            let found = &result["structuredContent"];
+            assert_eq!(result["isError"], true, "{result}");
+            assert_eq!(found["code"], "asset_too_large", "{result}");
+            assert_eq!(found["size_bytes"], size, "{result}");
+            assert_eq!(found["max_size_bytes"], limit, "{result}");
+        }
+        if cfg!(target_os = "linux") {
+            let peak = session.memory("VmHWM");
+            assert!(peak < size >> 10, "{peak} KiB");
+        }
+    }
 }

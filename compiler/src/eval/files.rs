@@ -86,7 +86,7 @@ fn evaluation_files(tree: &Tree) -> Vec<(FileId, ListKind)> {
 
 /// Read errors of evaluation files.
 fn unread(tree: &Tree) -> Vec<Diagnostic> {
-    let mut diagnostics = source::diagnostics(tree, true, |_, _| Relevance::File);
+    let mut diagnostics = source::diagnostics(tree, true, |_, _| Relevance::Input);
     diagnostics.retain(|it| shapes::kind(file_name(&it.file)).is_some());
     diagnostics
 }

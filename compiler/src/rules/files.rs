@@ -23,8 +23,9 @@ pub(crate) fn check(
         );
     }
     let linked = |path: &&str| {
-        let at = root.find(&join(directory, path));
-        at.is_some_and(|at| root.entries[at].hard_links > 1)
+        let at = root.find_declared(&join(directory, path));
+        at.and_then(|at| root.get(at))
+            .is_some_and(|it| it.hard_links > 1)
     };
     let linked: Vec<&str> = files
         .iter()
@@ -45,6 +46,7 @@ pub(crate) fn check(
 fn suggests_credentials(path: &str) -> bool {
     const NAMES: &[&str] = &[
         ".env",
+        ".git-credentials",
         ".netrc",
         ".npmrc",
         ".pypirc",

@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 
 use scan::{Notation, Reference};
 
+use skillbundle_search::text::fold;
+use unicode_normalization::UnicodeNormalization;
+
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::dialect::MarkdownFile;
 use crate::paths::{ancestors, directory, file_name, is_within, join, resolve};
@@ -131,10 +134,13 @@ fn judge(
         || (found.notation == Notation::Code && !is_direction(root, home, path, found.before))
         // The text shows how to create such a file.
         || scan::is_in_code(text, name);
-    if root.has(&resolved) || is_example || is_left_out(root, &resolved) {
+    if root.has(&resolved) || is_example || is_left_out(root, home, &resolved) {
         return None;
     }
-    let other = other_case(root, &resolved);
+    let other = other_form(root, &resolved);
+    if other.is_some_and(|other| other.nfc().eq(resolved.nfc())) {
+        return None;
+    }
     Some(Problem::Broken(
         other.map(|other| file_name(other).to_owned()),
     ))
@@ -241,21 +247,23 @@ fn is_file(root: &TreeRoot, path: &str) -> bool {
 }
 
 /// Whether a file exists but is never bundled, or has already been reported.
-fn is_left_out(root: &TreeRoot, path: &str) -> bool {
+fn is_left_out(root: &TreeRoot, home: &str, path: &str) -> bool {
     let mut read_errors = root.read_errors.iter();
+    // The skill itself may be called `target`.
+    let below = path.strip_prefix(home).unwrap_or(path);
     is_junk(file_name(path))
-        || path.split('/').any(is_never_read)
+        || below.split('/').any(is_never_read)
         || read_errors.any(|it| is_within(path, &it.path))
 }
 
-/// A file whose path differs only in case.
-fn other_case<'a>(root: &'a TreeRoot, path: &str) -> Option<&'a str> {
+/// A file whose path differs only in case or in its Unicode form.
+fn other_form<'a>(root: &'a TreeRoot, path: &str) -> Option<&'a str> {
     let siblings = root.entries.get(root.below(directory(path)))?;
-    let folded = path.to_lowercase();
+    let folded = fold(path);
     siblings
         .iter()
         .map(|it| it.path.as_str())
-        .find(|it| it.to_lowercase() == folded)
+        .find(|it| fold(it) == folded)
 }
 
 #[cfg(test)]

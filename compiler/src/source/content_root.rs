@@ -5,6 +5,7 @@
 //! root is not the top of a git repository of its own, the directory is not the dot folder of a
 //! host (`.claude/skills`), and the file is no link and has the owner of the root.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -39,6 +40,8 @@ pub(super) fn around(index: usize, dir: &Path) -> Option<TreeRoot> {
         real: above.to_owned(),
         within: Some(index),
         entries: entry.into_iter().collect(),
+        declared: Vec::new(),
+        declared_paths: BTreeSet::new(),
         read_errors: Vec::new(),
     })
 }

@@ -3,13 +3,14 @@
 
 use crate::paths::directory;
 
-/// Directories that are never entered, at any depth: version control, dependencies,
-/// build output, caches, trash and editors' folders. Skills in them are copies.
+/// Where version control keeps its own files, credentials among them: not even a declared file is
+/// read from there, since a skill's author is not the person who cloned it.
+const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn"];
+
+/// Directories that are never entered, at any depth: dependencies,
+/// build output, caches, trash and editors' folders. Skills in them are copies. Single files in
+/// them are read if a skill declares them: see `declared`.
 const IGNORED_DIRECTORIES: &[&str] = &[
-    // Version control.
-    ".git",
-    ".hg",
-    ".svn",
     // Dependencies and build output.
     ".gradle",
     ".next",
@@ -22,8 +23,6 @@ const IGNORED_DIRECTORIES: &[&str] = &[
     ".yarn",
     "__pycache__",
     "node_modules",
-    "target",
-    "venv",
     // Caches, trash, editors, archivers.
     ".cache",
     ".DS_Store",
@@ -36,6 +35,11 @@ const IGNORED_DIRECTORIES: &[&str] = &[
     ".vscode",
     "__MACOSX",
 ];
+
+/// Build output and dependencies under names that a skill may have as well: they are entered if a
+/// `SKILL.md` is directly in them. Nobody calls a skill like the others, which hold copies of
+/// skills that other people publish.
+const WORKING_DIRECTORIES: &[&str] = &["target", "venv"];
 
 /// Dot folders in which hosts keep skills.
 const HOST_HOMES: &[&str] = &[".agent", ".agents", ".claude", ".github"];
@@ -50,9 +54,19 @@ const JUNK_PREFIXES: &[&str] = &["._", ".#", ".git"];
 /// earlier output must not become part of the next one.
 const JUNK_SUFFIXES: &[&str] = &[".pyc", ".pyo", ".swo", ".swp", "~", ".skb"];
 
-/// Whether a directory of this name is never entered.
+/// Whether a directory of this name is not entered, unless it is a skill and [`may_be_skill`].
 pub(crate) fn is_never_read(name: &str) -> bool {
-    IGNORED_DIRECTORIES.contains(&name)
+    VERSION_CONTROL.contains(&name) || IGNORED_DIRECTORIES.contains(&name) || may_be_skill(name)
+}
+
+/// Whether a path is of version control or below a directory of it.
+pub(crate) fn is_version_control(path: &str) -> bool {
+    path.split('/').any(|it| VERSION_CONTROL.contains(&it))
+}
+
+/// Whether a directory of this name is only entered if it is a skill.
+pub(crate) fn may_be_skill(name: &str) -> bool {
+    WORKING_DIRECTORIES.contains(&name)
 }
 
 /// Whether a file of this name is never bundled.

@@ -174,15 +174,20 @@ fn leads_back(link: &Link, target: &Path) -> bool {
 
 fn is_skill(link: &str, target: &Path, is_directory: bool) -> bool {
     if is_directory {
-        return ["SKILL.md", "skill.md", "Skill.md"]
-            .iter()
-            .any(|it| target.join(it).is_file());
+        return is_skill_directory(target);
     }
     let name = target
         .file_name()
         .and_then(|it| it.to_str())
         .unwrap_or_default();
     is_skill_file(link) && is_skill_file(name)
+}
+
+/// Whether a `SKILL.md` is directly in a directory, in a usual spelling.
+pub(super) fn is_skill_directory(directory: &Path) -> bool {
+    ["SKILL.md", "skill.md", "Skill.md"]
+        .iter()
+        .any(|it| directory.join(it).is_file())
 }
 
 /// Whether a path goes through a directory, or to a file, that the walk leaves out.

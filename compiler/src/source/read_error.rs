@@ -65,8 +65,10 @@ pub(crate) enum LinkCause {
 pub(crate) enum Relevance {
     /// It would be a skill's own file.
     Skill,
-    /// It belongs to a skill.
+    /// It belongs to a skill, which works without it.
     File,
+    /// The compiler itself needs it: settings, requests to replay.
+    Input,
     /// No skill is known there.
     None,
 }
@@ -94,6 +96,9 @@ impl ReadError {
         let consequence = match (relevance, self.is_directory) {
             _ if self.path.is_empty() => "nothing of this root is served",
             (Relevance::Skill, _) => "this skill is not served",
+            (Relevance::File, false) if self.is_too_large() => {
+                "this file is listed but cannot be read"
+            }
             (_, true) => "this directory is not searched",
             (_, false) => "this file is left out",
         };
@@ -110,6 +115,10 @@ impl ReadError {
         }
     }
 
+    fn is_too_large(&self) -> bool {
+        matches!(self.cause, Cause::TooLarge(..) | Cause::TooMuch(_))
+    }
+
     /// An error if a skill or one of its files is lost, a warning if a directory
     /// could have held one, information otherwise.
     fn severity(&self, code: Code, relevance: Relevance) -> Severity {
@@ -122,9 +131,11 @@ impl ReadError {
             (_, Relevance::Skill) => Severity::Error,
             // A broken link may have been meant as a skill.
             (Cause::Link(_, LinkCause::Broken | LinkCause::Cycle), _)
-            | (Cause::Link(..) | Cause::TooDeep(_), Relevance::File) => default,
+            | (Cause::Link(..) | Cause::TooDeep(_), Relevance::File | Relevance::Input) => default,
             (Cause::Link(..), Relevance::None) if self.is_directory => default,
-            (_, Relevance::File) => Severity::Error,
+            // The skill works without it, and whoever reads it is told its size.
+            (_, Relevance::File) if self.is_too_large() => Severity::Warning,
+            (_, Relevance::File | Relevance::Input) => Severity::Error,
             (_, Relevance::None) if self.is_directory => Severity::Warning,
             (_, Relevance::None) => Severity::Info,
         }

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::os::unix::ffi::OsStrExt;
@@ -592,14 +593,19 @@ fn files_over_the_limit_are_not_read() {
 fn directories_of_certain_names_are_never_entered() {
     let disk = Disk::new();
     disk.file("r/node_modules/a/SKILL.md", "x")
-        .file("r/target/SKILL.md", "x")
+        .file("r/__pycache__/SKILL.md", "x")
+        .file("r/target/a/SKILL.md", "x")
         .file("r/ok/.DS_Store", "x");
     let tree = disk.walk("r");
     assert_eq!(paths(&tree), ["ok"]);
     let (without, with) = (Cause::Ignored(false), Cause::Ignored(true));
     assert_eq!(
         read_errors(&tree),
-        [("node_modules", &without), ("target", &with)]
+        [
+            ("__pycache__", &with),
+            ("node_modules", &without),
+            ("target", &without)
+        ]
     );
 }
 
@@ -655,6 +661,8 @@ fn paths_are_shown_as_the_user_would_type_them() {
         dir: dir.into(),
         real: dir.into(),
         entries: Vec::new(),
+        declared: Vec::new(),
+        declared_paths: BTreeSet::new(),
         read_errors: Vec::new(),
     };
     let cases = [

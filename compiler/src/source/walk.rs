@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use skillbundle_search::parallel::map_chunks;
 
-use super::ignore::{is_junk, is_never_read};
+use super::ignore::{is_junk, is_never_read, may_be_skill};
 use super::links::{Frame, Link, Target};
 use super::{Cause, Limits, ReadError, TreeEntry, links, platform};
 use crate::paths::join;
@@ -207,8 +207,9 @@ impl Listing {
         let name = name.to_str().unwrap_or_default();
         let real = directory.real.join(name);
         if kind.is_dir() {
-            if is_never_read(name) {
-                let holds_skill = real.join("SKILL.md").is_file();
+            let is_ignored = is_never_read(name);
+            let holds_skill = is_ignored && links::is_skill_directory(&real);
+            if is_ignored && !(holds_skill && may_be_skill(name)) {
                 return self.read_error(path, true, Cause::Ignored(holds_skill));
             }
             match deepest {
@@ -270,6 +271,7 @@ pub(super) fn new_entry(
         executable: platform::is_executable(metadata),
         hard_links: platform::hard_links(metadata),
         bytes: None,
+        is_too_large: false,
         stamp: platform::stamp(metadata),
         mode: platform::mode(metadata),
     }

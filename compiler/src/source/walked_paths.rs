@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, path};
 
-use super::Tree;
+use super::ignore::may_be_skill;
+use super::{Cause, Tree};
 use crate::WalkedPaths;
 use crate::config::CONFIG;
+use crate::paths::{ancestors, file_name};
 
 /// Every directory of the tree, and every name on the way to it.
 pub(crate) fn walked_paths(tree: &Tree) -> WalkedPaths {
@@ -28,6 +30,19 @@ pub(crate) fn walked_paths(tree: &Tree) -> WalkedPaths {
         if let Ok(real) = fs::canonicalize(&absolute) {
             add_path(&mut entries, &real);
             directories.insert(real);
+        }
+        for path in &root.declared_paths {
+            let (real, _) = root.location(path);
+            // A directory on the way may appear or vanish as well.
+            let above = ancestors(path).take_while(|it| !it.is_empty() && !root.has_directory(it));
+            entries.extend(above.map(|it| root.location(it).0));
+            files.insert(real);
+        }
+        for error in &root.read_errors {
+            let name = file_name(&error.path);
+            if matches!(error.cause, Cause::Ignored(_)) && may_be_skill(name) {
+                files.insert(root.location(&error.path).0.join("SKILL.md"));
+            }
         }
         for entry in &root.entries {
             if entry.is_directory {

@@ -51,7 +51,7 @@ fn check_extension(set: &SkillSet) {
         let text = skill.skill.text().expect("text");
         let yaml = text.split("---").nth(1).unwrap_or_default();
         let read: Result<serde_yaml::Value, _> = serde_yaml::from_str(yaml);
-        let name = read.map(|it| it["name"].as_str() == Some(skill.name));
+        let name = read.map(|it| it["name"].as_str() == Some(&*skill.name));
         assert!(name.is_ok_and(|it| it), "other parsers read {}", skill.uri);
     }
     let sections = bundle.sections();

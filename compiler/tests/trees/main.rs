@@ -4,6 +4,7 @@
 mod attacks;
 mod content_root;
 mod corpus;
+mod declared;
 mod determinism;
 mod evaluation;
 mod kit;

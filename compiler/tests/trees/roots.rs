@@ -76,6 +76,7 @@ fn roots_keep_their_labels_and_order() {
         label: label.to_owned(),
         scope,
         max_files: None,
+        declared: Vec::new(),
     };
     let roots = [
         root("two", "first", skillbundle_format::Scope::Global),

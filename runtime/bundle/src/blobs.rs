@@ -89,14 +89,33 @@ impl<'a> Blob<'a> {
 }
 
 impl<'a> Blobs<'a> {
+    /// Adds a file of which only the length is known. Returns its row.
+    pub(crate) fn add_unread(&mut self, len: u64) -> Result<u32, Error> {
+        let id = self.next()?;
+        self.rows.push(BlobRow {
+            offset: 0,
+            stored_len: 0,
+            len,
+            check: 0,
+            sha256: [0; 32],
+            section: Section::Files as u32,
+            flags: flag::UNREAD,
+        });
+        Ok(id)
+    }
+
+    fn next(&self) -> Result<u32, Error> {
+        u32::try_from(self.rows.len())
+            .map_err(|_| Error::Invalid("more than 4 billion files".into()))
+    }
+
     /// Adds a blob. Returns its row.
     pub(crate) fn add(&mut self, blob: Blob<'a>) -> Result<u32, Error> {
         let Blob { stored, mut row } = blob;
         if let Some(id) = self.by_digest.get(&row.sha256) {
             return Ok(*id);
         }
-        let id = u32::try_from(self.rows.len())
-            .map_err(|_| Error::Invalid("more than 4 billion files".into()))?;
+        let id = self.next()?;
         self.by_digest.insert(row.sha256, id);
         let is_file = row.section == Section::Files as u32;
         let length = &mut self.lengths[usize::from(is_file)];

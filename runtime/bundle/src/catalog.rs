@@ -227,33 +227,43 @@ impl<'a> Catalog<'a> {
         {
             return Ok(Some(skill));
         }
-        let key = fold(name);
+        let Some((skill, is_path)) = self.by_key(&fold(name))? else {
+            return self.by_offered_path(name);
+        };
+        let exact = if is_path {
+            self.by_offered_path(name)?
+        } else {
+            None
+        };
+        exact.map_or_else(|| self.skill(skill), Ok).map(Some)
+    }
+
+    /// The id of the skill that has this folded key, and whether the key is its path.
+    fn by_key(&self, key: &str) -> Result<Option<(u32, bool)>, Error> {
         let slots = &self.index.name_slots;
-        for at in probe(&key, slots.len()) {
+        for at in probe(key, slots.len()) {
             let Some(id) = self.row(slots, at)?.to_native().checked_sub(1) else {
-                return self.by_offered_path(name);
+                return Ok(None);
             };
             let row = self.row(&self.index.names, id as usize)?;
             if self.text(&row.key)? == key {
                 let is_path = row.flags.to_native() & flag::PATH != 0;
-                let exact = if is_path {
-                    self.by_offered_path(name)?
-                } else {
-                    None
-                };
-                return exact
-                    .map_or_else(|| self.skill(row.skill.to_native()), Ok)
-                    .map(Some);
+                return Ok(Some((row.skill.to_native(), is_path)));
             }
         }
-        self.by_offered_path(name)
+        Ok(None)
     }
 
-    /// Trailing white space after an address is most likely a mistake.
+    /// Trailing white space after an address is most likely a mistake. An address outside of ASCII
+    /// also finds the path in another Unicode form.
     fn by_addressed_path(&self, path: &str) -> Result<Option<Skill<'a>>, Error> {
-        match self.by_path(path)? {
-            None => self.by_path(path.trim_end()),
-            found => Ok(found),
+        if let Some(found) = self.by_path(path)? {
+            return Ok(Some(found));
+        }
+        let key = fold(path);
+        match self.by_key(&key)?.filter(|_| !key.is_ascii()) {
+            Some((id, _)) if fold(self.path_of(id)?) == key => self.skill(id).map(Some),
+            _ => self.by_path(path.trim_end()),
         }
     }
 

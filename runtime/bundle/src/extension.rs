@@ -5,11 +5,13 @@
 //! A server answers from here without hashing, sorting or escaping. URIs of requests are compared
 //! with those in the table and are never used as paths.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
+use crate::hosts::URI_BYTES;
 use crate::names::ADDRESS;
 use crate::schema::{ArchivedPublishedRow, ArchivedResourceRow, NONE};
 use crate::skill::Skill;
@@ -26,9 +28,10 @@ mod verify;
 pub(crate) use build::{Contents, ResourceEntry, build};
 pub use resource::{Child, Resource};
 pub use rule::{Publication, Unpublished, publications};
-pub use uri::slug;
+pub use uri::{numbered, slug};
 
-use uri::{last_name, name_of};
+use skillbundle_search::text::fold;
+use uri::{last_name, name_of, unescaped};
 
 /// The published skills of a bundle. Copy it freely.
 #[derive(Clone, Copy)]
@@ -48,7 +51,7 @@ pub struct Page<'a> {
 }
 
 /// A skill as the extension serves it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct PublishedSkill<'a> {
     /// Its number in the listing.
     pub number: usize,
@@ -56,7 +59,7 @@ pub struct PublishedSkill<'a> {
     pub uri: &'a str,
     /// Its name in the extension: the one in its frontmatter as served. Two skills in different
     /// directories may have the same name.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     /// The skill as the tools see it: description, priority, frontmatter as written, files.
     pub skill: Skill<'a>,
 }
@@ -186,6 +189,18 @@ impl<'a> Published<'a> {
         if uri.len() <= ADDRESS.len() {
             return Ok(None);
         }
+        let children = self.children(uri)?;
+        if !children.is_empty() {
+            return Ok(Some(children));
+        }
+        let Some(other) = self.in_other_form(uri)? else {
+            return Ok(None);
+        };
+        let children = self.children(&other)?;
+        Ok((!children.is_empty()).then_some(children))
+    }
+
+    fn children(&self, uri: &str) -> Result<Vec<Child<'a>>, Error> {
         let inside = format!("{uri}/");
         let mut at = self.first_from(&inside)?;
         let mut children = Vec::new();
@@ -207,7 +222,7 @@ impl<'a> Published<'a> {
             at = self.first_from(&format!("{uri}0"))?.max(at + 1);
         }
         children.sort_by(|a, b| a.uri().cmp(b.uri()));
-        Ok((!children.is_empty()).then_some(children))
+        Ok(children)
     }
 
     /// The skills whose names start with this prefix, sorted by name; skills with equal names in
@@ -222,10 +237,10 @@ impl<'a> Published<'a> {
             let number = published.catalog.row(rows, at)?.to_native();
             published.skill(number as usize)
         };
-        let first = lower_bound(0..self.len(), |at| Ok(named(at)?.name < prefix))?;
+        let first = lower_bound(0..self.len(), |at| Ok(*named(at)?.name < *prefix))?;
         Ok((first..self.len())
             .map(named)
-            .take_while(move |skill| starts(skill, |skill| skill.name, prefix)))
+            .take_while(move |skill| starts(skill, |skill| &*skill.name, prefix)))
     }
 
     /// The URIs of files that start with this prefix, sorted.
@@ -274,9 +289,46 @@ impl<'a> Published<'a> {
     }
 
     fn find(&self, uri: &str) -> Result<Option<usize>, Error> {
+        if let Some(at) = self.find_exactly(uri)? {
+            return Ok(Some(at));
+        }
+        let other = self.in_other_form(uri)?;
+        other.map_or(Ok(None), |uri| self.find_exactly(&uri))
+    }
+
+    fn find_exactly(&self, uri: &str) -> Result<Option<usize>, Error> {
         let at = self.first_from(uri)?;
         let found = at < self.resources() && self.uri(at)? == uri;
         Ok(found.then_some(at))
+    }
+
+    /// The bundle's URI of the file or directory that this URI names in another Unicode form or with
+    /// other escapes. `None` if there is none, if there are two, and for names in ASCII, which have
+    /// one form.
+    fn in_other_form(&self, uri: &str) -> Result<Option<String>, Error> {
+        let said = unescaped(uri);
+        if said.is_ascii() || uri.len() > URI_BYTES {
+            return Ok(None);
+        }
+        let wanted = fold(&said);
+        let depth = uri.matches('/').count();
+        // The directories before the first such name have one form.
+        let plain = uri.find(|it: char| it == '%' || !it.is_ascii());
+        let above = &uri[..plain.unwrap_or(0)];
+        let above = &above[..above.rfind('/').map_or(0, |at| at + 1)];
+        let mut found: Option<&str> = None;
+        for candidate in self.uris_starting_with(above)? {
+            let candidate = candidate?;
+            let end = candidate.match_indices('/').nth(depth);
+            let candidate = &candidate[..end.map_or(candidate.len(), |(at, _)| at)];
+            if candidate == uri || found == Some(candidate) || !candidate.contains('%') {
+                continue;
+            }
+            if fold(&unescaped(candidate)) == wanted && found.replace(candidate).is_some() {
+                return Ok(None);
+            }
+        }
+        Ok(found.map(str::to_owned))
     }
 }
 

@@ -31,6 +31,8 @@ pub struct File<'a> {
     pub is_text: bool,
     /// Its length in bytes, or `None` if it was declared but is missing.
     pub size: Option<u64>,
+    /// Whether it exists but was too large to be stored: it has a size and no bytes.
+    pub is_unread: bool,
     catalog: Catalog<'a>,
     row: &'a ArchivedFileRow,
 }
@@ -69,24 +71,28 @@ impl<'a> File<'a> {
             is_binary: flags & flag::BINARY != 0,
             is_text: flags & flag::TEXT != 0,
             size: None,
+            is_unread: false,
             catalog,
             row,
         };
-        file.size = file.blob()?.map(|blob| blob.len.to_native());
+        if let Some(blob) = file.blob()? {
+            file.size = Some(blob.len.to_native());
+            file.is_unread = blob.flags.to_native() & flag::UNREAD != 0;
+        }
         Ok(file)
     }
 
-    /// Its bytes, or `None` if it was declared but is missing.
+    /// Its bytes, or `None` if it was declared but is missing, or is not stored.
     pub fn bytes(&self) -> Result<Option<Cow<'a, [u8]>>, Error> {
         let bundle = self.catalog.bundle;
-        self.blob()?
-            .map(|blob| blobs::read(blob, bundle))
-            .transpose()
+        let blob = self.blob()?.filter(|_| !self.is_unread);
+        blob.map(|blob| blobs::read(blob, bundle)).transpose()
     }
 
     /// SHA-256 of its bytes.
     pub fn digest(&self) -> Result<Option<[u8; 32]>, Error> {
-        Ok(self.blob()?.map(|blob| blob.sha256))
+        let blob = self.blob()?.filter(|_| !self.is_unread);
+        Ok(blob.map(|blob| blob.sha256))
     }
 
     /// Declared arguments, for scripts.

@@ -18,6 +18,7 @@ mod store;
 mod blobs;
 mod frontmatter_terms;
 mod identity;
+mod line_ends;
 mod merge;
 mod mime;
 mod names;
@@ -42,14 +43,17 @@ pub use catalog::{Catalog, Root};
 pub use container::{Bundle, SectionInfo, hex, publish};
 pub use error::Error;
 pub use extension::{
-    Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, publications, slug,
+    Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, numbered,
+    publications, slug,
 };
 pub use file::{Arg, File};
 pub use frontmatter_terms::is_for_people_only;
 pub use identity::{arrange, identify};
 pub use image::Image;
+pub use line_ends::escape_line_ends;
 pub use model::{
-    ArgEntry, Audience, Dialect, Execution, FileEntry, Role, RootEntry, Scope, SkillEntry, SkillSet,
+    ArgEntry, Audience, Dialect, Execution, FileEntry, MAX_FILE_BYTES, Role, RootEntry, Scope,
+    SkillEntry, SkillSet,
 };
 pub use names::branch;
 pub use route::{Candidate, Explanation, PairScore, Route, TermScore, rounded};

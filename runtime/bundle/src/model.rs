@@ -156,9 +156,14 @@ pub struct FileEntry {
     pub args: Vec<ArgEntry>,
     /// Whether the file is executable on disk.
     pub executable: bool,
-    /// Its bytes, or `None` if it was declared but is missing.
+    /// Its bytes, or `None` if it was declared but is missing, or is too large.
     pub bytes: Option<Arc<[u8]>>,
+    /// Its size in bytes if it exists but is too large to be stored.
+    pub unread: Option<u64>,
 }
+
+/// The largest file of a skill that is stored, in bytes. The largest real one has 4 MB.
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// The role of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

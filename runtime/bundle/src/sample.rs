@@ -44,6 +44,7 @@ pub(crate) fn file(path: &str, bytes: &[u8]) -> FileEntry {
         args: Vec::new(),
         executable: false,
         bytes: Some(Arc::from(bytes)),
+        unread: None,
     }
 }
 

@@ -238,6 +238,8 @@ pub(crate) mod flag {
     pub(crate) const REQUIRED: u32 = 1;
     /// Blob: stored as one zstd frame.
     pub(crate) const ZSTD: u32 = 1;
+    /// Blob: only its length is known, since it was too large to be stored.
+    pub(crate) const UNREAD: u32 = 1 << 1;
     /// Name: is the skill's path, not its name.
     pub(crate) const PATH: u32 = 1;
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, corrupt};
 use crate::file::File;
 use crate::model::{Audience, Dialect, Scope};
 use crate::names::holds;
-use crate::schema::{ArchivedBlobRow, ArchivedSkillRow, NONE, flag};
+use crate::schema::{ArchivedBlobRow, ArchivedFileRow, ArchivedSkillRow, NONE, flag};
 
 /// A skill of a bundle.
 #[derive(Clone, Copy)]
@@ -237,7 +237,27 @@ impl<'a> Skill<'a> {
                 }
             }
         }
-        Ok(None)
+        self.file_in_other_form(path, rows)
+    }
+
+    /// The only file whose path outside of ASCII is this one but for its Unicode form and case. Names
+    /// in ASCII have one form, and their case matters.
+    fn file_in_other_form(
+        &self,
+        path: &str,
+        rows: &'a [ArchivedFileRow],
+    ) -> Result<Option<File<'a>>, Error> {
+        let mut found = None;
+        if !path.is_ascii() {
+            let wanted = fold(path);
+            for row in rows {
+                let path = self.catalog.text(&row.path)?;
+                if !path.is_ascii() && fold(path) == wanted && found.replace(row).is_some() {
+                    return Ok(None);
+                }
+            }
+        }
+        found.map(|row| File::new(self.catalog, row)).transpose()
     }
 
     /// Its nearest ancestor, whether or not the skill inherits.

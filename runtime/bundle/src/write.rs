@@ -363,7 +363,11 @@ impl<'a> Writer<'a> {
             description: self.intern(&file.description)?,
             mime: self.intern(mime::type_of(&file.path, is_text))?,
             args: append(&mut self.args, args)?,
-            blob: prepared.map_or(Ok(NONE), |(blob, _)| self.blobs.add(blob))?,
+            blob: match (prepared, file.unread) {
+                (Some((blob, _)), _) => self.blobs.add(blob)?,
+                (None, Some(size)) => self.blobs.add_unread(size)?,
+                (None, None) => NONE,
+            },
             flags: bit(file.role == Role::Asset, flag::ASSET)
                 | bit(file.role == Role::Script, flag::SCRIPT)
                 | bit(file.execution == Execution::Server, flag::SERVER)
@@ -434,12 +438,14 @@ struct Owners<'a> {
     /// Skill id and flags by key.
     by_key: HashMap<String, (u32, u32)>,
     by_path: HashMap<&'a str, u32>,
+    skills: &'a [SkillEntry],
 }
 
 impl<'a> Owners<'a> {
     fn new(set: &'a SkillSet) -> Self {
         let skills = set.offered();
         let mut owners = Self {
+            skills: &set.skills,
             offered: u32::try_from(skills.len()).unwrap_or(u32::MAX),
             rows: Vec::new(),
             by_key: HashMap::new(),
@@ -467,7 +473,9 @@ impl<'a> Owners<'a> {
     fn find(&self, name: &str) -> Option<u32> {
         let at = |path: &str| self.by_path.get(path).copied();
         if let Some(path) = addressed(name)
-            && let Some(id) = at(path).or_else(|| at(path.trim_end()))
+            && let Some(id) = at(path)
+                .or_else(|| self.in_other_form(path))
+                .or_else(|| at(path.trim_end()))
         {
             return Some(id);
         }
@@ -477,6 +485,14 @@ impl<'a> Owners<'a> {
             Some((id, _)) => Some(*id),
             None => at(name.trim()),
         }
+    }
+
+    /// The skill whose path outside of ASCII is this one in another Unicode form.
+    fn in_other_form(&self, path: &str) -> Option<u32> {
+        let key = fold(path);
+        let (id, _) = *self.by_key.get(&key).filter(|_| !key.is_ascii())?;
+        let skill = self.skills.get(id as usize)?;
+        (fold(&skill.path) == key).then_some(id)
     }
 
     /// The name that resolves to exactly this skill: its name, else its path, else its address,

@@ -32,6 +32,16 @@ impl Args {
                 "--bundle" if args.sources.bundle.is_none() => {
                     args.sources.bundle = Some(value(&mut words)?);
                 }
+                "--trust-content-config" if !args.sources.config.trust_content_config => {
+                    args.sources.config.trust_content_config = true;
+                }
+                "--config" if args.sources.config.config.is_none() => {
+                    args.sources.config.config = Some(value(&mut words)?);
+                }
+                "--set" => {
+                    let set = value(&mut words)?.into_os_string();
+                    args.sources.config.set.push(set.into_string().ok()?);
+                }
                 "--dir" => args.sources.dir.push(value(&mut words)?),
                 path if !path.is_empty() && !path.starts_with('-') => {
                     args.sources.paths.push(word.into());
@@ -60,7 +70,7 @@ mod tests {
     use super::*;
     use crate::{Cli, Command};
 
-    const PIECES: [&[&str]; 18] = [
+    const PIECES: [&[&str]; 22] = [
         &["--tools", "loader,skills_search"],
         &["--tools", "router"],
         &["--tools", "rooter"],
@@ -79,10 +89,14 @@ mod tests {
         &["--token-file", "token"],
         &["--no-project-roots"],
         &["--no-embedded"],
+        &["--config", "skillbundle.yaml"],
+        &["--set", "matching.min_score=0.3"],
+        &["--set", "-x"],
+        &["--trust-content-config"],
     ];
 
     fn words(choice: usize) -> Vec<OsString> {
-        let pieces = [choice % 19, choice / 19 % 19, choice / 361];
+        let pieces = [choice % 23, choice / 23 % 23, choice / 529];
         let pieces = pieces.iter().filter_map(|piece| PIECES.get(*piece));
         ["serve"]
             .into_iter()
@@ -94,7 +108,7 @@ mod tests {
     #[test]
     fn accepted_lines_parse_to_the_same_value_with_clap() {
         let mut quick = 0;
-        for choice in 0..19 * 19 * 19 {
+        for choice in 0..23 * 23 * 23 {
             let Some(args) = Args::quick(words(choice)) else {
                 continue;
             };

@@ -32,7 +32,7 @@ pub(crate) fn examine(roots: &[SkillRoot], is_default: bool) -> Result<Examined>
     }
     let _progress = Progress::start("examining", &sources::names(&SkillRoot::read(roots)));
     if let Some((_, note)) = &latest {
-        directories.remembered(&note.broken);
+        directories.remembered(note);
     }
     let previous = latest.as_ref().map(|(bundle, _)| bundle);
     let compiled = directories.compile(&read, previous, &|| None)?;

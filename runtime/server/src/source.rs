@@ -111,6 +111,8 @@ pub struct Loaded {
     pub broken: Vec<BrokenSkill>,
     /// The fingerprint of exactly what was read. `None` takes the one that was asked for before.
     pub state: Option<u64>,
+    /// Whether [`Source::watch_paths`] names other places since this load than before.
+    pub must_rewatch: bool,
 }
 
 /// A skill whose file does not load. Its last good version is served, if there is one.
@@ -234,6 +236,7 @@ impl From<Bundle> for Loaded {
             notices: Vec::new(),
             broken: Vec::new(),
             state: None,
+            must_rewatch: false,
         }
     }
 }

@@ -110,6 +110,7 @@ pub(crate) fn file(path: &str, role: Role, bytes: Option<&[u8]>) -> FileEntry {
         args: Vec::new(),
         executable: false,
         bytes: bytes.map(Into::into),
+        unread: None,
     }
 }
 
@@ -338,6 +339,7 @@ impl Source for Fake {
                     notices: Vec::new(),
                     broken: self.0.outdated.lock().unwrap().clone(),
                     state: None,
+                    must_rewatch: false,
                 })
             }
         }

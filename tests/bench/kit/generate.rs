@@ -64,6 +64,7 @@ pub(crate) fn bundle(dir: &Path, count: usize) -> std::path::PathBuf {
         label: "project".to_owned(),
         scope: Scope::Project,
         max_files: None,
+        declared: Vec::new(),
     };
     let compiled = skillbundle_compiler::compile(&[root], &Options::default())
         .expect("the tree was just written");

@@ -192,7 +192,7 @@ fn ask_published(published: Published<'_>, heard: &mut Heard) {
     }
     let names = |prefix| -> Result<Vec<String>, Error> {
         let skills = published.names_starting_with(prefix)?;
-        skills.map(|it| it.map(|it| it.name.to_owned())).collect()
+        skills.map(|it| it.map(|it| it.name.into_owned())).collect()
     };
     heard.words(names("").map(|names| names.join("\n")));
 }

@@ -10,6 +10,8 @@ use skillbundle_format::{
     Bundle, Catalog, Dialect, Hits, Matched, Score, Search, SkillEntry, SkillSet, write,
 };
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::random::skill_set;
 
 /// Words that contain, equal and miss each other, short ones among them.
@@ -291,7 +293,8 @@ proptest! {
 }
 
 fn folded(name: &str) -> String {
-    name.trim().to_lowercase()
+    let lower = name.trim().to_lowercase().replace('ς', "σ");
+    lower.nfc().collect()
 }
 
 /// Specification 3, section 5.1.

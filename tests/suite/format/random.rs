@@ -81,6 +81,7 @@ fn file() -> impl Strategy<Value = FileEntry> {
                 execution,
                 args,
                 executable,
+                unread: bytes.is_none().then_some(70 << 20).filter(|_| executable),
                 bytes,
             },
         )

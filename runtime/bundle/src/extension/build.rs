@@ -1,5 +1,6 @@
 //! Builds the tables of published skills. Deterministic: equal skills give equal tables.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::rule::{Origin, Planned, PlannedFile, plan};
@@ -183,7 +184,7 @@ fn entry(skill: &Ready, contents: &[Contents], blobs: &Blobs<'_>) -> String {
 /// Numbers of the skills, sorted by name; equal names in listing order.
 fn by_name(skills: &[Ready]) -> Vec<u32> {
     let names = skills.iter().map(|skill| name_of(&skill.planned.uri));
-    let mut numbered: Vec<(&str, u32)> = names.zip(0..).collect();
+    let mut numbered: Vec<(Cow<'_, str>, u32)> = names.zip(0..).collect();
     numbered.sort_unstable();
     numbered.into_iter().map(|(_, number)| number).collect()
 }

@@ -63,11 +63,7 @@ impl<'a> Published<'a> {
             } else {
                 mime::type_of(&file, is_text)
             },
-            name: if is_entry {
-                Cow::Borrowed(name_of(uri))
-            } else {
-                file
-            },
+            name: if is_entry { name_of(uri) } else { file },
             size: blob.len.to_native(),
             digest: blob.sha256,
             is_text,

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 use skillbundle_search::parallel;
 
-use super::uri::{authority, is_valid_name, push_segment, slug};
+use super::uri::{authority, is_valid_name, push_segment, segment, slug};
 use crate::model::{Dialect, SkillEntry, SkillSet};
 
 mod allocate;
@@ -39,8 +39,8 @@ pub enum Publication {
 /// Why a skill is not published. Other skills are given as indices in the set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unpublished {
-    /// The frontmatter's `name` is not a string, does not match `^[a-z0-9]+(-[a-z0-9]+)*$` or has
-    /// more than 64 characters.
+    /// The frontmatter's `name` is not a string, or holds something else than lower-case letters,
+    /// digits and single hyphens, or has more than 64 characters.
     Name,
     /// The frontmatter's `description` is not a string, or is blank.
     Description,
@@ -147,6 +147,7 @@ pub(crate) fn plan(set: &SkillSet) -> Vec<Result<Planned, Unpublished>> {
 struct Site {
     /// The escaped directories above it, joined by `/`.
     above: String,
+    /// Not escaped.
     name: String,
 }
 
@@ -156,7 +157,7 @@ fn tops(set: &SkillSet) -> HashMap<u32, String> {
     let is_top = |it: &&SkillEntry| it.dialect == Dialect::Folder && !it.file_path.contains('/');
     for skill in set.offered().iter().filter(is_top) {
         if let Ok(name) = folder_name(skill) {
-            tops.entry(skill.root).or_insert(name);
+            tops.entry(skill.root).or_insert_with(|| segment(&name));
         }
     }
     tops
@@ -172,15 +173,15 @@ fn site(skill: &SkillEntry, tops: &HashMap<u32, String>) -> Result<Site, Unpubli
         Dialect::Tree => (skill.path.as_str(), tree_name(&skill.path), None),
     };
     let mut above = top.cloned().unwrap_or_default();
-    for segment in parent(place).split('/').filter(|_| place.contains('/')) {
-        if matches!(segment, "" | "." | "..") {
+    for directory in parent(place).split('/').filter(|_| place.contains('/')) {
+        if matches!(directory, "" | "." | "..") {
             return Err(Unpublished::File(place.to_owned()));
         }
         if above.is_empty() {
-            above = authority(segment);
+            above = authority(directory);
         } else {
             above.push('/');
-            push_segment(&mut above, segment);
+            push_segment(&mut above, directory);
         }
     }
     Ok(Site { above, name })

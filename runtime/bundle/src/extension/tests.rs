@@ -58,7 +58,7 @@ fn check(published: &Published<'_>) {
         let entry = published.entry(at.uri).expect("intact").expect("listed");
         let entry: Value = serde_json::from_str(entry).expect("JSON");
         assert_eq!(entry["uri"], at.uri);
-        assert_eq!(entry["frontmatter"]["name"], at.name);
+        assert_eq!(entry["frontmatter"]["name"], *at.name);
         let same = at.skill.published().expect("intact").expect("listed");
         assert_eq!(same.uri, at.uri);
         let directory = at.uri.strip_suffix("SKILL.md").expect("a SKILL.md");

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::hosts::NAME_CHARS;
 use crate::names::ADDRESS;
@@ -18,58 +19,78 @@ const PLAIN: &[u8] = b"-._~!()*+,;=:@&";
 /// Replaces a directory name that has no character valid in an authority.
 const NAMELESS: &str = "skills";
 
-/// Whether a name matches `^[a-z0-9]+(-[a-z0-9]+)*$` and has at most [`NAME_CHARS`].
+/// Whether a name consists of words of lower-case letters and digits with single hyphens between
+/// them, and has at most [`NAME_CHARS`], after NFKC normalisation. Letters of any script count, as
+/// for the reference validator of the Agent Skills specification.
 pub(crate) fn is_valid_name(name: &str) -> bool {
-    let is_word = |word: &str| {
-        let letter = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
-        !word.is_empty() && word.bytes().all(letter)
-    };
-    name.len() <= NAME_CHARS && name.split('-').all(is_word)
+    let name: String = name.nfkc().collect();
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(is_name_letter);
+    name.chars().count() <= NAME_CHARS && name.split('-').all(is_word)
 }
 
-/// Converts any text to a valid name: accents are removed, letters are lower-cased, and each run of
-/// other characters becomes one `-`.
+/// A letter or digit that is its own lower case. Combining marks are neither, as for Python's
+/// `isalnum`, by which the reference validator judges.
+fn is_name_letter(letter: char) -> bool {
+    letter.is_alphanumeric() && !is_combining_mark(letter) && letter.to_lowercase().eq([letter])
+}
+
+/// Converts any text to a valid name: letters are lower-cased, Latin ones lose their accents, and
+/// each run of other characters becomes one `-`.
 pub fn slug(text: &str) -> String {
-    let mut name = dashed(text, |_| false);
-    name.truncate(NAME_CHARS);
-    let name = name.trim_end_matches('-');
-    if name.is_empty() { "skill" } else { name }.to_owned()
-}
-
-/// The name with the suffix for the `number`th skill of that name.
-pub(crate) fn numbered(name: &str, number: usize) -> String {
-    let suffix = format!("-{number}");
-    let kept = &name[..name.len().min(NAME_CHARS - suffix.len())];
-    format!("{}{suffix}", kept.trim_end_matches('-'))
-}
-
-/// A directory as the first segment, which a URI parser treats as a host: lower case, and no
-/// character that needs escaping.
-pub(crate) fn authority(directory: &str) -> String {
-    let name = dashed(directory, |it| matches!(it, '.' | '_' | '~'));
+    let name = shortened(&dashed(text, |_| false), NAME_CHARS);
     if name.is_empty() {
-        NAMELESS.to_owned()
+        "skill".to_owned()
     } else {
         name
     }
 }
 
+/// The name with the suffix for the `number`th skill of that name.
+pub fn numbered(name: &str, number: usize) -> String {
+    let suffix = format!("-{number}");
+    shortened(name, NAME_CHARS - suffix.len()) + &suffix
+}
+
+fn shortened(name: &str, most: usize) -> String {
+    let name: String = name.chars().take(most).collect();
+    name.trim_end_matches('-').to_owned()
+}
+
+/// A name as a segment of a URI.
+pub(crate) fn segment(name: &str) -> String {
+    let mut segment = String::with_capacity(name.len());
+    push_segment(&mut segment, name);
+    segment
+}
+
+/// A directory as the first segment, which a URI parser treats as a host: lower case, and nothing
+/// that needs escaping but letters.
+pub(crate) fn authority(directory: &str) -> String {
+    let name = dashed(directory, |it| matches!(it, '.' | '_' | '~'));
+    if name.is_empty() {
+        NAMELESS.to_owned()
+    } else {
+        segment(&name)
+    }
+}
+
 fn dashed(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut name = String::new();
-    for letter in text.nfkd().filter(|it| !is_accent(*it)) {
-        let letter = letter.to_ascii_lowercase();
-        if letter.is_ascii_alphanumeric() || is_kept(letter) {
+    for letter in text.nfkd().flat_map(char::to_lowercase) {
+        if is_combining_mark(letter) {
+            // What is an accent on a Latin letter makes another letter in other scripts.
+            if name.ends_with(|it: char| !it.is_ascii()) {
+                name.push(letter);
+            }
+        } else if letter.is_alphanumeric() || is_kept(letter) {
             name.push(letter);
         } else if !name.is_empty() && !name.ends_with('-') {
             name.push('-');
         }
     }
-    name.truncate(name.trim_end_matches('-').len());
-    name
-}
-
-const fn is_accent(letter: char) -> bool {
-    matches!(letter, '\u{300}'..='\u{36f}')
+    let is_part = |it: &char| *it == '-' || is_kept(*it) || is_name_letter(*it);
+    let name: String = name.nfc().filter(is_part).collect();
+    name.trim_end_matches('-').to_owned()
 }
 
 /// A segment after the first, with every disallowed byte escaped.
@@ -107,12 +128,16 @@ pub(crate) fn file_uri(directory_uri: &str, path: &str) -> Option<String> {
 
 /// The last segment of a URI, unescaped for display.
 pub(crate) fn last_name(uri: &str) -> Cow<'_, str> {
-    let segment = uri.rsplit('/').next().unwrap_or(uri);
-    if !segment.contains('%') {
-        return Cow::Borrowed(segment);
+    unescaped(uri.rsplit('/').next().unwrap_or(uri))
+}
+
+/// The text of a part of a URI.
+pub(crate) fn unescaped(part: &str) -> Cow<'_, str> {
+    if !part.contains('%') {
+        return Cow::Borrowed(part);
     }
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.as_bytes();
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
     while let Some((byte, after)) = rest.split_first() {
         let escaped = (*byte == b'%').then(|| hex_byte(after)).flatten();
         bytes.push(escaped.unwrap_or(*byte));
@@ -131,24 +156,56 @@ fn hex_byte(digits: &[u8]) -> Option<u8> {
 }
 
 /// The name in the URI of a skill's `SKILL.md`: the segment before the last.
-pub(crate) fn name_of(uri: &str) -> &str {
-    let directory = uri.rsplit_once('/').map_or(uri, |(directory, _)| directory);
-    directory.rsplit('/').next().unwrap_or(directory)
+pub(crate) fn name_of(uri: &str) -> Cow<'_, str> {
+    last_name(uri.rsplit_once('/').map_or(uri, |(directory, _)| directory))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn names_follow_the_agent_skills_specification() {
         let longest = "a".repeat(64);
-        for name in ["a", "pdf-forms", "3d", "a-1-b", &longest] {
+        let han = "数".repeat(64);
+        for name in [
+            "a",
+            "pdf-forms",
+            "3d",
+            "a-1-b",
+            "é",
+            "cafe\u{301}",
+            "мой-навык",
+            "数据分析",
+            "οδος",
+            "ß",
+            "ﬁx",
+            &han,
+            &longest,
+        ] {
             assert!(is_valid_name(name), "{name}");
         }
-        let too_long = "a".repeat(65);
+        let too_long = ["a".repeat(65), "数".repeat(65)];
         for name in [
-            "", "A", "a_b", "a b", "-a", "a-", "a--b", "é", "a.b", "a/b", &too_long,
+            "",
+            "A",
+            "a_b",
+            "a b",
+            "-a",
+            "a-",
+            "a--b",
+            "É",
+            "Мой",
+            "𝐀",
+            "a.b",
+            "a/b",
+            "x\u{fe0f}",
+            "🎉",
+            "数据 分析",
+            &too_long[0],
+            &too_long[1],
         ] {
             assert!(!is_valid_name(name), "{name}");
         }
@@ -163,7 +220,13 @@ mod tests {
             ("--a  b__c--", "a-b-c"),
             ("Café Ümlaut", "cafe-umlaut"),
             ("v1.2", "v1-2"),
-            ("日本", "skill"),
+            ("Redacteur Français", "redacteur-francais"),
+            ("日本 語", "日本-語"),
+            ("Мой НАВЫК", "мой-навык"),
+            ("ΟΔΟΣ", "οδοσ"),
+            ("한국어", "한국어"),
+            ("हिन्दी", "हनद"),
+            ("🎉\u{fe0f}", "skill"),
             ("", "skill"),
             (&long, &"a".repeat(63)),
         ] {
@@ -174,6 +237,14 @@ mod tests {
         assert_eq!(numbered("auth", 2), "auth-2");
     }
 
+    proptest! {
+        #[test]
+        fn any_text_becomes_a_valid_name(text in "\\PC*", number in 2..100_usize) {
+            prop_assert!(is_valid_name(&slug(&text)), "{:?}", slug(&text));
+            prop_assert!(is_valid_name(&numbered(&slug(&text), number)));
+        }
+    }
+
     #[test]
     fn a_first_directory_is_a_host_in_small_letters() {
         for (directory, expected) in [
@@ -181,7 +252,8 @@ mod tests {
             (".claude", ".claude"),
             ("a_b", "a_b"),
             ("$\"<x>\u{7}", "x"),
-            ("日本", "skills"),
+            ("日本", "%E6%97%A5%E6%9C%AC"),
+            ("🎉", "skills"),
         ] {
             assert_eq!(authority(directory), expected, "{directory}");
         }

@@ -18,7 +18,7 @@ impl Published<'_> {
             let entry = self.entry(skill.uri)?.ok_or(ENTRY)?;
             let entry: Value = serde_json::from_str(entry).map_err(|_| ENTRY)?;
             let number = self.of(&skill.skill)?.map(|it| it.number);
-            let is_named = entry["frontmatter"]["name"] == skill.name;
+            let is_named = entry["frontmatter"]["name"] == *skill.name;
             if entry["uri"] != skill.uri || !is_named || number != Some(skill.number) {
                 return Err(ENTRY);
             }

@@ -51,7 +51,9 @@ impl Queue {
             return;
         }
         state.bytes += line.len();
-        state.lines.push_back(line.to_vec());
+        let mut line = line.to_vec();
+        skillbundle_format::escape_line_ends(&mut line, 0);
+        state.lines.push_back(line);
         if !state.has_writer {
             let spawned = thread::Builder::new().spawn(move || self.write_to(&mut *writer()));
             // Without a thread the lines wait; the next one tries again.

@@ -169,7 +169,10 @@ fn too_long(id: &Id) -> Bytes {
 
 /// Messages have no line ends inside, so that one line holds one.
 fn event(json: &[u8]) -> Bytes {
-    [b"data: ", json, b"\n\n"].concat().into()
+    let mut event = [b"data: ", json].concat();
+    skillbundle_format::escape_line_ends(&mut event, 0);
+    event.extend_from_slice(b"\n\n");
+    event.into()
 }
 
 #[cfg(test)]

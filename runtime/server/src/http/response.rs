@@ -74,7 +74,9 @@ pub(super) fn empty(status: StatusCode) -> Response {
     whole(status, Bytes::new())
 }
 
-pub(super) fn json(status: StatusCode, text: impl Into<Bytes>) -> Response {
+pub(super) fn json(status: StatusCode, text: impl Into<Vec<u8>>) -> Response {
+    let mut text = text.into();
+    skillbundle_format::escape_line_ends(&mut text, 0);
     let response = whole(status, text.into());
     with(response, CONTENT_TYPE, "application/json")
 }

@@ -5,7 +5,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use skillbundle_format::{Catalog, Error, File, Role, Skill};
+use skillbundle_format::{Catalog, Error, File, MAX_FILE_BYTES, Role, Skill};
 
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
@@ -80,7 +80,9 @@ fn read(
         file: file.path.to_owned(),
     };
     let size = file.size.ok_or_else(missing)?;
-    if size > limit {
+    // What is too large to be stored is too large for every setting.
+    let limit = limit.min(MAX_FILE_BYTES);
+    if size > limit || file.is_unread {
         return Err(ToolError::TooLarge {
             file: file.path.to_owned(),
             size,

@@ -32,6 +32,8 @@ pub(crate) struct Generation {
     prefixes: Vec<String>,
     /// The fingerprint of what was read, if the source has told it.
     state: Option<u64>,
+    /// Whether other places are to be watched than before.
+    must_rewatch: bool,
 }
 
 impl Current {
@@ -77,12 +79,18 @@ impl Generation {
             bases: loaded.bases,
             broken: loaded.broken,
             state: loaded.state,
+            must_rewatch: loaded.must_rewatch,
         })
     }
 
     /// The fingerprint of what was read, if the source has told it.
     pub(super) fn state(&self) -> Option<u64> {
         self.state
+    }
+
+    /// Whether other places are to be watched than before.
+    pub(super) fn must_rewatch(&self) -> bool {
+        self.must_rewatch
     }
 
     /// Every skill whose file does not load.

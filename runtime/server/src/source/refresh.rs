@@ -525,6 +525,9 @@ impl Inner {
                     self.source.describe()
                 );
                 check.loaded = generation.state().or(Some(state));
+                if let Some(watch) = watch.filter(|_| generation.must_rewatch()) {
+                    watch.places_changed();
+                }
                 self.current.publish(generation);
                 check.failure = None;
             }

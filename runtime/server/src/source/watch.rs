@@ -116,6 +116,13 @@ impl Watch {
         self.events.add(paths)
     }
 
+    /// Other places matter from now on: the next look adds them, and reads what has changed there
+    /// until then.
+    pub(crate) fn places_changed(&self) {
+        self.collect().note_unknown(Instant::now());
+        self.moved.store(true, Ordering::Release);
+    }
+
     /// A look at the source begins: it will see every change up to now. Returns whether
     /// directories have come or gone, so that [`Self::add`] is due first.
     pub(crate) fn look_begins(&self) -> bool {

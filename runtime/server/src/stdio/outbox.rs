@@ -226,6 +226,7 @@ impl Outbox {
         if !write(&mut state.pending) {
             return Ok(());
         }
+        skillbundle_format::escape_line_ends(&mut state.pending, begin);
         state.pending.push(b'\n');
         // What already waits for room must leave first, and the session sees to it.
         if begin > state.sent {

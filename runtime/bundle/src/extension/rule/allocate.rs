@@ -2,10 +2,12 @@
 //! complete.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use skillbundle_search::text::fold;
 
 use super::super::generated::generate;
-use super::super::uri::{SKILL_MD, address, file_uri, numbered};
+use super::super::uri::{SKILL_MD, address, file_uri, numbered, segment, unescaped};
 use super::{Origin, Planned, PlannedFile, Site, Unpublished, join, parent};
 use crate::content::chain;
 use crate::hosts::URI_BYTES;
@@ -18,6 +20,8 @@ pub(super) struct UriAllocator<'a> {
     directories: HashSet<String>,
     /// Skills by their path below `skill://`.
     taken: BTreeMap<String, usize>,
+    /// The same by what the paths say, in whatever Unicode form.
+    names: HashMap<String, usize>,
     planned: Vec<Result<Planned, Unpublished>>,
 }
 
@@ -28,6 +32,7 @@ impl<'a> UriAllocator<'a> {
             set,
             directories,
             taken: BTreeMap::new(),
+            names: HashMap::new(),
             planned: Vec::with_capacity(set.skills.len()),
         }
     }
@@ -48,8 +53,8 @@ impl<'a> UriAllocator<'a> {
         let skill = &self.set.skills[id];
         let (path, planned) = match skill.dialect {
             Dialect::Folder => {
-                let path = join(&site.above, &site.name);
-                if let Some(owner) = self.taken.get(&path) {
+                let path = join(&site.above, &segment(&site.name));
+                if let Some(owner) = self.names.get(&said(&path)) {
                     return Err(Unpublished::Taken(*owner));
                 }
                 let planned = self.folder(id, &path)?;
@@ -67,6 +72,7 @@ impl<'a> UriAllocator<'a> {
         if let Some(other) = self.disagreeing(id, &path, &planned) {
             return Err(Unpublished::Overlaps(other));
         }
+        self.names.insert(said(&path), id);
         self.taken.insert(path, id);
         Ok(planned)
     }
@@ -143,14 +149,15 @@ impl<'a> UriAllocator<'a> {
     /// The path of a page, with a numeric suffix if its preferred path belongs to another skill or
     /// to a directory with other skills in it.
     fn free(&self, site: &Site) -> (String, String) {
-        let is_free =
-            |path: &String| !self.taken.contains_key(path) && !self.directories.contains(path);
+        let is_free = |path: &String| {
+            !self.names.contains_key(&said(path)) && !self.directories.contains(path)
+        };
         let mut name = site.name.clone();
-        let mut path = join(&site.above, &name);
+        let mut path = join(&site.above, &segment(&name));
         let mut number = 2;
         while !is_free(&path) {
             name = numbered(&site.name, number);
-            path = join(&site.above, &name);
+            path = join(&site.above, &segment(&name));
             number += 1;
         }
         (path, name)
@@ -197,6 +204,16 @@ impl<'a> UriAllocator<'a> {
             .take_while(|(at, _)| at.starts_with(&inside))
             .find(|(at, inner)| known(**inner).is_some_and(|inner| !same(own, inner, at)))
             .map(|(_, inner)| *inner)
+    }
+}
+
+/// What a path says: two forms of one name outside of ASCII are one name.
+fn said(path: &str) -> String {
+    let path = unescaped(path);
+    if path.is_ascii() {
+        path.into_owned()
+    } else {
+        fold(&path)
     }
 }
 

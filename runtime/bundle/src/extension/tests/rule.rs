@@ -1,6 +1,7 @@
 //! Which skills are published, and under which URIs.
 
 use serde_json::Value;
+use skillbundle_search::text::fold;
 
 use super::super::Unpublished;
 use super::{bundle, check_set, outcomes, page, uris, with_files};
@@ -114,6 +115,125 @@ fn of_two_folder_skills_with_one_uri_the_first_is_published() {
 }
 
 #[test]
+fn names_of_every_script_have_a_uri_and_are_read_back_in_every_form() {
+    let named = |path: &str, files: &[&str]| with_files(skill(path, "x\n"), files);
+    let set = set(vec![
+        named("数据分析", &["参考/表 1.txt"]),
+        named("мой-навык", &[]),
+        named("team/caf\u{e9}", &["na\u{ef}ve.md", "οδος.md"]),
+        // The same name as macOS writes it.
+        named("team/cafe\u{301}", &[]),
+    ]);
+    let found = outcomes(&set);
+    assert_eq!(
+        found,
+        [
+            Ok("skill://%E6%95%B0%E6%8D%AE%E5%88%86%E6%9E%90/SKILL.md".to_owned()),
+            Ok("skill://%D0%BC%D0%BE%D0%B9-%D0%BD%D0%B0%D0%B2%D1%8B%D0%BA/SKILL.md".to_owned()),
+            Ok("skill://team/caf%C3%A9/SKILL.md".to_owned()),
+            Err(Unpublished::Taken(2)),
+        ]
+    );
+    check_set(&set);
+    let bundle = bundle(&set);
+    let catalog = bundle.catalog().expect("intact");
+    let published = catalog.published().expect("intact");
+    let names: Vec<_> = published
+        .skills()
+        .map(|it| it.expect("intact").name)
+        .collect();
+    assert_eq!(names, ["数据分析", "мой-навык", "caf\u{e9}"]);
+    let first = published.names_starting_with("数").expect("intact").next();
+    assert_eq!(first.expect("one").expect("intact").name, "数据分析");
+    for (uri, expected) in [
+        (
+            "skill://team/caf%C3%A9/na%C3%AFve.md",
+            Some("na\u{ef}ve.md"),
+        ),
+        (
+            "skill://team/cafe%CC%81/nai%CC%88ve.md",
+            Some("na\u{ef}ve.md"),
+        ),
+        (
+            "skill://team/caf%c3%a9/na%c3%afve.md",
+            Some("na\u{ef}ve.md"),
+        ),
+        ("skill://team/café/naïve.md", Some("na\u{ef}ve.md")),
+        (
+            "skill://team/caf%C3%A9/%CE%BF%CE%B4%CE%BF%CF%83.md",
+            Some("οδος.md"),
+        ),
+        ("skill://数据分析/参考/表 1.txt", Some("表 1.txt")),
+        (
+            "skill://%E6%95%B0%E6%8D%AE%E5%88%86%E6%9E%90/SKILL.md",
+            Some("数据分析"),
+        ),
+        ("skill://Team/café/naïve.md", None),
+        ("skill://team/café/naive.md", None),
+        ("skill://team/café", None),
+        ("skill://team/caf%C3", None),
+    ] {
+        let resource = published.resource(uri).expect("intact");
+        let name = resource.as_ref().map(|it| it.name.as_ref());
+        assert_eq!(name, expected, "{uri}");
+    }
+    for (uri, expected) in [
+        ("skill://team/cafe%CC%81", Some(3)),
+        ("skill://数据分析/参考/", Some(1)),
+        ("skill://数据", None),
+    ] {
+        let children = published.directory(uri).expect("intact");
+        assert_eq!(children.map(|it| it.len()), expected, "{uri}");
+    }
+    for name in ["TEAM/CAFE\u{301}", "cafe\u{301}", "skill://team/CAFÉ"] {
+        let found = catalog.by_name(name).expect("intact").expect("found");
+        assert_eq!(fold(found.path), fold("team/café"), "{name}");
+    }
+    let skill = catalog
+        .by_path("team/caf\u{e9}")
+        .expect("intact")
+        .expect("there");
+    for (file, is_found) in [
+        ("nai\u{308}ve.md", true),
+        ("οδοσ.md", true),
+        ("ΟΔΟΣ.md", true),
+        ("naive.md", false),
+    ] {
+        assert_eq!(
+            skill.file(file).expect("intact").is_some(),
+            is_found,
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn two_files_that_differ_in_their_form_alone_are_both_read_by_their_own() {
+    let files = ["caf\u{e9}.md", "cafe\u{301}.md"];
+    let set = set(vec![with_files(skill("kit", "x\n"), &files)]);
+    check_set(&set);
+    let bundle = bundle(&set);
+    let catalog = bundle.catalog().expect("intact");
+    let skill = catalog.skill(0).expect("intact");
+    let published = catalog.published().expect("intact");
+    for (file, uri) in files.iter().zip(["caf%C3%A9.md", "cafe%CC%81.md"]) {
+        let found = skill.file(file).expect("intact").expect("there");
+        assert_eq!(found.path, *file);
+        let found = published
+            .resource(&format!("skill://kit/{uri}"))
+            .expect("intact");
+        assert_eq!(found.expect("there").name, *file);
+    }
+    assert!(skill.file("CAFÉ.md").expect("intact").is_none());
+    assert!(
+        published
+            .resource("skill://kit/CAFÉ.md")
+            .expect("intact")
+            .is_none()
+    );
+}
+
+#[test]
 fn pages_get_valid_names_of_their_own() {
     let paths = [
         "_index",
@@ -139,7 +259,7 @@ fn pages_get_valid_names_of_their_own() {
             "skill://ui/ui-2/SKILL.md",
             // `ui` contains other skills, and a manifest would have to list them.
             "skill://ui-2/SKILL.md",
-            "skill://skills/x/SKILL.md",
+            "skill://%E6%97%A5%E6%9C%AC/x/SKILL.md",
         ]
     );
     check_set(&set);
