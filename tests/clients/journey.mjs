@@ -46,24 +46,26 @@ export async function walk(client, era, version) {
 async function tools(client, era) {
   const listed = await client.listTools();
   check('tools', listed.tools.map((tool) => tool.name), FACTS.tools);
-  check('schemas of tools', listed.tools.every((tool) => tool.outputSchema));
+  check('schemas of tools', listed.tools.every((tool) => tool.inputSchema));
   check('ttlMs only in the modern era', 'ttlMs' in listed, era === 'modern');
 
   const call = (name, args) => client.callTool({ name, arguments: args });
   const loaded = await call('skill', { name: FACTS.skill });
   check('text of the skill', loaded.content[0].text.includes(bodyOf(FACTS.uri)));
-  check('name of the skill', loaded.structuredContent.name, FACTS.skill);
+  check('name of the skill', loaded._meta['skillbundle/about'].name, FACTS.skill);
+  check('its text is sent once', loaded.structuredContent, undefined);
   const routed = await call('get_skill', { context: FACTS.request });
   check('get_skill is no error', routed.isError ?? false, false);
-  check('get_skill finds the skill', routed.structuredContent.skill_path, FACTS.skill);
-  check('its text', routed.structuredContent.content.includes(bodyOf(FACTS.uri)));
-  check('its text twin', JSON.parse(routed.content[0].text), routed.structuredContent);
+  const route = JSON.parse(routed.content[0].text);
+  check('get_skill finds the skill', route.skill_path, FACTS.skill);
+  check('its text', route.content.includes(bodyOf(FACTS.uri)));
+  check('its text is sent once', routed.structuredContent, undefined);
   const found = (await call('skills_search', { query: FACTS.search })).structuredContent;
   check('what is searched for', found.results[0].meta.name, FACTS.skill);
 
   const missed = await call('skill', { name: 'no-such-skill' });
   check('a wrong name is an error of the tool', missed.isError);
-  check('its code', missed.structuredContent.code, 'skill_not_found');
+  check('its code', missed._meta['skillbundle/about'].code, 'skill_not_found');
   check('an unknown tool', await refusal(call('no_such_tool', {})), -32602);
 }
 

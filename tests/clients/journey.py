@@ -72,7 +72,7 @@ async def walk(ask, era, version):
 async def tools(ask, era):
     listed = await ask("tools/list", {})
     check("tools", [tool["name"] for tool in listed["tools"]], FACTS["tools"])
-    check("schemas of tools", all("outputSchema" in tool for tool in listed["tools"]))
+    check("schemas of tools", all("inputSchema" in tool for tool in listed["tools"]))
     check("ttlMs only in the modern era", "ttlMs" in listed, era == "modern")
 
     async def call(name, arguments):
@@ -80,18 +80,20 @@ async def tools(ask, era):
 
     loaded = await call("skill", {"name": FACTS["skill"]})
     check("text of the skill", body_of(FACTS["uri"]) in loaded["content"][0]["text"])
-    check("name of the skill", loaded["structuredContent"]["name"], FACTS["skill"])
+    check("name of the skill", loaded["_meta"]["skillbundle/about"]["name"], FACTS["skill"])
+    check("its text is sent once", loaded.get("structuredContent"), None)
     routed = await call("get_skill", {"context": FACTS["request"]})
     check("get_skill is no error", routed.get("isError", False), False)
-    check("get_skill finds the skill", routed["structuredContent"]["skill_path"], FACTS["skill"])
-    check("its text", body_of(FACTS["uri"]) in routed["structuredContent"]["content"])
-    check("its text twin", json.loads(routed["content"][0]["text"]), routed["structuredContent"])
+    route = json.loads(routed["content"][0]["text"])
+    check("get_skill finds the skill", route["skill_path"], FACTS["skill"])
+    check("its text", body_of(FACTS["uri"]) in route["content"])
+    check("its text is sent once", routed.get("structuredContent"), None)
     found = (await call("skills_search", {"query": FACTS["search"]}))["structuredContent"]
     check("what is searched for", found["results"][0]["meta"]["name"], FACTS["skill"])
 
     missed = await call("skill", {"name": "no-such-skill"})
     check("a wrong name is an error of the tool", missed.get("isError"))
-    check("its code", missed["structuredContent"]["code"], "skill_not_found")
+    check("its code", missed["_meta"]["skillbundle/about"]["code"], "skill_not_found")
     unknown = await refusal(ask, "tools/call", {"name": "no_such_tool", "arguments": {}})
     check("an unknown tool", unknown, -32602)
 

@@ -43,31 +43,26 @@ pub(crate) fn serve() {
 
 struct Skill {
     text: String,
-    description: String,
 }
 
 impl Skill {
     fn fixed() -> Self {
         Self {
             text: generate::markdown(7),
-            description: "How we do it; use when a task mentions it.".to_owned(),
         }
     }
 
     fn reply(&self, name: &str) -> Value {
         json!({
             "content": [{"type": "text", "text": format!("Loading: {name}\nBase directory: skill://{name}\n\n{}", self.text)}],
-            "structuredContent": {
+            "_meta": { "skillbundle/about": {
                 "name": name,
                 "path": name,
-                "description": self.description,
                 "location": "project",
                 "base_directory": format!("skill://{name}"),
                 "digest": "sha256:0000000000000000000000000000000000000000000000000000000000000000",
-                "content": self.text,
                 "files": [],
-            },
-            "isError": false,
+            }},
         })
     }
 }
