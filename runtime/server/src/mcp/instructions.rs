@@ -8,14 +8,6 @@ use super::toolset::ToolSet;
 const HEAD: &str = "Skills are instructions, scripts and files for particular tasks. \
                     Before you start a task, find a skill that fits";
 
-/// Ways to the right skill: the tool, and what it takes or shows.
-const FIND: [(&str, &str); 4] = [
-    ("get_skill", "the task in words"),
-    ("skills_search", "words"),
-    ("skills_list", "all"),
-    ("list_skills", "all"),
-];
-
 /// Ways to a skill's text, the best first: only one is named.
 const LOAD: [(&str, &str); 3] = [
     ("skill", "Load it with `{}` (its name) and follow it"),
@@ -40,14 +32,11 @@ pub(crate) fn text(toolset: ToolSet, can_change: bool) -> String {
 
 /// The tools that find a skill, or where it is listed.
 fn find(toolset: ToolSet) -> String {
-    let ways = FIND
-        .iter()
-        .filter_map(|(tool, what)| Some(format!("`{}` ({what})", toolset.name(tool)?)));
-    let ways: Vec<_> = ways.collect();
-    match (ways.is_empty(), toolset.name("skill")) {
-        (false, _) => format!(": {}", ways.join(" or ")),
-        (true, Some(skill)) => format!(" in the description of `{skill}`"),
-        (true, None) => String::new(),
+    let finders = toolset.finders();
+    match toolset.name("skill") {
+        _ if !finders.is_empty() => format!(": {finders}"),
+        Some(skill) => format!(" in the description of `{skill}`"),
+        None => String::new(),
     }
 }
 

@@ -12,12 +12,17 @@ use crate::Options;
 /// Most bytes of the list in the answer to an unknown name. It comes once per mistake.
 const AFTER_MISTAKE: usize = 8 * 1024;
 
-/// Longer names are no good example.
+/// Longer names are no good example, nor are more skills looked at for one.
 const EXAMPLE_CHARS: usize = 40;
+const EXAMPLE_SKILLS: usize = 8;
 
-/// The beginning of spec 2's text, and in place of the rest of it less that says more: what is cut
-/// off, and where the text alone misleads, must not be needed.
-const HEAD: &str = "Execute a skill within the main conversation: load its instructions by name, then follow them\n\n<skills_instructions>\nBefore a task, check whether a skill fits it, and load that first.";
+/// The beginning of spec 2's text, and less in place of the rest of it: what a host cuts off must
+/// not be needed, and what it leaves must not mislead.
+const HEAD: &str = "\
+Execute a skill within the main conversation: load its instructions by name, then follow them
+
+<skills_instructions>
+Before a task, check whether a skill fits it, and load that first.";
 
 const ONCE: &str =
     " Do not load a skill that is loaded already, nor for built-in CLI commands like /help.\n";
@@ -25,12 +30,6 @@ const ONCE: &str =
 const BEFORE_LIST: &str = "\n</skills_instructions>\n\n<available_skills>\n";
 
 const TAIL: &str = "\n</available_skills>";
-
-/// Tools that find what a list leaves out, the best first, and what they take.
-const FINDERS: [(&str, &str); 2] = [("skills_search", "words"), ("get_skill", "the task")];
-
-/// Tools that show everything.
-const LISTERS: [&str; 2] = ["skills_list", "list_skills"];
 
 /// The description of the `skill` tool: spec 2's, over these skills if there are any.
 pub(crate) fn description(context: &ToolContext<'_>, toolset: ToolSet) -> String {
@@ -82,7 +81,7 @@ fn example(catalog: Catalog<'_>) -> Result<Option<String>, Error> {
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ' ' | ':');
         name.chars().all(plain) && name.chars().count() <= EXAMPLE_CHARS
     };
-    for skill in catalog.ranked().take(FINDERS.len()) {
+    for skill in catalog.ranked().take(EXAMPLE_SKILLS) {
         let name = skill?.callable_name()?;
         if is_plain(name) {
             return Ok(Some(name.to_owned()));
@@ -113,17 +112,9 @@ fn counted(listing: &SkillListing, total: usize, toolset: ToolSet) -> String {
 
 /// A sentence that names the tools that find a skill, after a space.
 fn finders(toolset: ToolSet) -> String {
-    let finders = FINDERS.iter();
-    let finders =
-        finders.filter_map(|(tool, what)| Some(format!("`{}` ({what})", toolset.name(tool)?)));
-    let mut finders: Vec<String> = finders.collect();
-    if finders.is_empty() {
-        finders.extend(toolset.first(&LISTERS).map(|tool| format!("`{tool}`")));
-    }
-    if finders.is_empty() {
-        String::new()
-    } else {
-        format!(" To find one: {}.", finders.join(" or "))
+    match toolset.finders() {
+        finders if finders.is_empty() => finders,
+        finders => format!(" To find one: {finders}."),
     }
 }
 
@@ -150,9 +141,8 @@ pub(crate) fn lines(
     }
     let total = catalog.listed_len();
     if shown < total {
-        let [search, route] = FINDERS.map(|(tool, _)| tool);
-        let tool = toolset.first(&[search, route, LISTERS[0], LISTERS[1]]);
-        let search = tool.map_or_else(String::new, |tool| format!("; use {tool}"));
+        let finder = toolset.finder();
+        let search = finder.map_or_else(String::new, |tool| format!("; use {tool}"));
         // Writing to a string cannot fail.
         let _ = write!(text, "… and {} more{search}", total - shown);
     }

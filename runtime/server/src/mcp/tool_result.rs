@@ -36,9 +36,9 @@ pub(crate) struct ToolResult {
 /// The structured content of an answer, a JSON object.
 #[derive(Debug)]
 enum Structured {
-    /// The text is all there is. For programs, `_meta` may say more.
+    /// None: the text is to be read. What programs may want to know about it is in `_meta`.
     Absent {
-        meta: Option<Value>,
+        about: Option<Value>,
     },
     /// The text is the data.
     Text,
@@ -123,7 +123,7 @@ impl ToolResult {
     pub(crate) fn reading(text: String, about: Option<Value>) -> Self {
         Self {
             text,
-            data: Structured::Absent { meta: about },
+            data: Structured::Absent { about },
             is_error: false,
         }
     }
@@ -181,7 +181,7 @@ impl ToolResult {
             out.extend_from_slice(br#","isError":true"#);
         }
         let about = match &self.data {
-            Structured::Absent { meta } => meta.as_ref(),
+            Structured::Absent { about } => about.as_ref(),
             _ => None,
         };
         if stateless || about.is_some() {

@@ -24,6 +24,14 @@ const PRESETS: &[(&str, &[&str])] = &[
 /// The preset of every tool, useful or not.
 const ALL: &str = "all";
 
+/// Tools that lead to a skill, the best first, and what each takes or shows.
+const FINDERS: [(&str, &str); 4] = [
+    ("get_skill", "the task in words"),
+    ("skills_search", "words"),
+    ("skills_list", "all"),
+    ("list_skills", "all"),
+];
+
 /// When a tool can do nothing, so that offering it would only cost a model tokens. The others
 /// always have an answer: "there are no skills" is one, and a host that ignores changes would
 /// otherwise never see the tools for the first skill of an empty directory.
@@ -152,6 +160,19 @@ impl ToolSet {
         tools.iter().find_map(|tool| self.name(tool))
     }
 
+    /// The tools that lead to a skill, in words; empty if none is offered.
+    pub(crate) fn finders(self) -> String {
+        let offered = FINDERS.iter();
+        let offered =
+            offered.filter_map(|(tool, what)| Some(format!("`{}` ({what})", self.name(tool)?)));
+        offered.collect::<Vec<_>>().join(" or ")
+    }
+
+    /// The best of them.
+    pub(crate) fn finder(self) -> Option<&'static str> {
+        self.first(&FINDERS.map(|(tool, _)| tool))
+    }
+
     /// Whether a tool may or may not be there when skills are loaded.
     pub(crate) fn is_unsure_of(self, tool: &str) -> bool {
         self.unsure & bit(tool) != 0
@@ -216,6 +237,7 @@ mod tests {
     #[test]
     fn tables_name_existing_tools_and_presets_have_names_of_their_own() {
         let rows = PRESETS.iter().flat_map(|(_, tools)| *tools);
+        let rows = rows.chain(FINDERS.iter().map(|(tool, _)| tool));
         for tool in rows.chain(UNUSED.iter().map(|unused| &unused.tool)) {
             assert_ne!(bit(tool), 0, "{tool}");
         }

@@ -323,12 +323,12 @@ fn skills_that_are_not_described_are_counted() {
         (
             40,
             "",
-            "There are 40 skills, all named below, 9 with a description. To find one: `skills_search` (words) or `get_skill` (the task).",
+            "There are 40 skills, all named below, 9 with a description. To find one: `get_skill` (the task in words) or `skills_search` (words).",
         ),
         (
             400,
             "loader,list_skills",
-            "There are 400 skills: 35 are named below, most important first, 12 with a description. To find one: `list_skills`.",
+            "There are 400 skills: 35 are named below, most important first, 12 with a description. To find one: `list_skills` (all).",
         ),
         (
             400,

@@ -118,10 +118,7 @@ fn a_list_of_skills_stays_within_its_budget() {
         .filter(|line| line.starts_with("- "))
         .count();
     assert!(text(&result).len() < 4096 + 400 && shown > 5, "{shown}");
-    assert!(text(&result).contains(&format!(
-        "\n… and {} more; use skills_search\n",
-        500 - shown
-    )));
+    assert!(text(&result).contains(&format!("\n… and {} more; use get_skill\n", 500 - shown)));
     let listed = client.request("tools/list", json!({}));
     let description = listed["result"]["tools"][0]["description"]
         .as_str()
