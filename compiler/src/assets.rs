@@ -167,7 +167,7 @@ fn in_directory(
     for (at, path) in own_files(root, directory) {
         let declared = declared.remove(path);
         let entry = root.get(at);
-        let is_known = entry.is_some_and(|it| it.bytes.is_some() || it.is_too_large);
+        let is_known = entry.is_some_and(|it| it.bytes.is_some() || it.unread.is_some());
         // An unreadable file has been reported; it is only kept if it is declared.
         if is_known || declared.is_some() {
             files.push(file_entry(path, declared, entry));
@@ -217,7 +217,7 @@ fn file_entry(path: &str, declared: Option<Declaration>, entry: Option<&TreeEntr
         args: declared.args,
         executable: entry.is_some_and(|entry| entry.executable),
         bytes: entry.and_then(|entry| entry.bytes.as_ref().map(Arc::clone)),
-        unread: entry.filter(|it| it.is_too_large).map(|it| it.size),
+        unread: entry.and_then(|it| it.unread),
     }
 }
 

@@ -117,8 +117,8 @@ pub(crate) struct TreeEntry {
     pub(crate) hard_links: u64,
     /// The content, if it was requested and could be read.
     pub(crate) bytes: Option<Arc<[u8]>>,
-    /// Whether it was requested and is larger than what may be read.
-    pub(crate) is_too_large: bool,
+    /// Its size, if it was requested and is larger than what may be read.
+    pub(crate) unread: Option<u64>,
     stamp: [u64; 6],
     mode: u32,
 }
@@ -222,7 +222,9 @@ impl Tree {
                     entry.bytes = Some(bytes);
                 }
                 Err(cause) => {
-                    entry.is_too_large = matches!(cause, Cause::TooLarge(..) | Cause::TooMuch(_));
+                    if matches!(cause, Cause::TooLarge(..) | Cause::TooMuch(_)) {
+                        entry.unread = Some(entry.size);
+                    }
                     let error = ReadError::new(entry.path.clone(), false, cause);
                     let read_errors = &mut self.roots[id.root].read_errors;
                     if !read_errors.contains(&error) {

@@ -533,7 +533,7 @@ impl<'a> File<'a> {
             mime: file.mime,
             is_text: file.is_text,
             bytes: file.size,
-            sha256: file.digest()?.map(|digest| hex(&digest)),
+            sha256: file.digest().map(|digest| hex(&digest)),
             missing: file.size.is_none(),
             args: args.collect(),
         })

@@ -84,8 +84,9 @@ fn every_call_sees_the_latest_files() {
 
 /// The text of a skill that declares files which ignore rules hide.
 fn declaring(files: &[&str]) -> String {
-    let files: String = files.iter().map(|it| format!("  - file: {it}\n")).collect();
-    format!("---\nname: crate\ndescription: A skill\nassets:\n{files}---\nbody\n")
+    let files: Vec<_> = files.iter().map(|it| format!("  - file: {it}")).collect();
+    let files = files.join("\n");
+    format!("---\nname: crate\ndescription: A skill\nassets:\n{files}\n---\nbody\n")
 }
 
 /// With a watch from the third call on, and by times and sizes before.

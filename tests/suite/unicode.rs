@@ -221,7 +221,8 @@ fn a_name_is_one_name_in_every_unicode_form_and_its_bytes_stay() {
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    let bytes: Vec<_> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    bytes.concat()
 }
 
 /// Spec 3 §7.2 sends every file as text whose extension is not in its list; text in another

@@ -271,7 +271,7 @@ pub(super) fn new_entry(
         executable: platform::is_executable(metadata),
         hard_links: platform::hard_links(metadata),
         bytes: None,
-        is_too_large: false,
+        unread: None,
         stamp: platform::stamp(metadata),
         mode: platform::mode(metadata),
     }

@@ -31,10 +31,9 @@ pub struct File<'a> {
     pub is_text: bool,
     /// Its length in bytes, or `None` if it was declared but is missing.
     pub size: Option<u64>,
-    /// Whether it exists but was too large to be stored: it has a size and no bytes.
-    pub is_unread: bool,
     catalog: Catalog<'a>,
     row: &'a ArchivedFileRow,
+    blob: Option<&'a ArchivedBlobRow>,
 }
 
 /// A declared argument of a script.
@@ -71,28 +70,34 @@ impl<'a> File<'a> {
             is_binary: flags & flag::BINARY != 0,
             is_text: flags & flag::TEXT != 0,
             size: None,
-            is_unread: false,
             catalog,
             row,
+            blob: None,
         };
-        if let Some(blob) = file.blob()? {
+        if row.blob != NONE {
+            let blob = catalog.row(&catalog.index.blobs, row.blob.to_native() as usize)?;
             file.size = Some(blob.len.to_native());
-            file.is_unread = blob.flags.to_native() & flag::UNREAD != 0;
+            file.blob = Some(blob);
         }
         Ok(file)
+    }
+
+    /// Whether it exists but was too large to be stored: it has a size and no bytes.
+    pub fn is_unread(&self) -> bool {
+        let flags = self.blob.map_or(0, |blob| blob.flags.to_native());
+        flags & flag::UNREAD != 0
     }
 
     /// Its bytes, or `None` if it was declared but is missing, or is not stored.
     pub fn bytes(&self) -> Result<Option<Cow<'a, [u8]>>, Error> {
         let bundle = self.catalog.bundle;
-        let blob = self.blob()?.filter(|_| !self.is_unread);
-        blob.map(|blob| blobs::read(blob, bundle)).transpose()
+        let read = |blob| blobs::read(blob, bundle);
+        self.stored().map(read).transpose()
     }
 
     /// SHA-256 of its bytes.
-    pub fn digest(&self) -> Result<Option<[u8; 32]>, Error> {
-        let blob = self.blob()?.filter(|_| !self.is_unread);
-        Ok(blob.map(|blob| blob.sha256))
+    pub fn digest(&self) -> Option<[u8; 32]> {
+        Some(self.stored()?.sha256)
     }
 
     /// Declared arguments, for scripts.
@@ -110,14 +115,8 @@ impl<'a> File<'a> {
         rows.iter().map(arg).collect()
     }
 
-    fn blob(&self) -> Result<Option<&'a ArchivedBlobRow>, Error> {
-        match self.row.blob.to_native() {
-            NONE => Ok(None),
-            id => self
-                .catalog
-                .row(&self.catalog.index.blobs, id as usize)
-                .map(Some),
-        }
+    fn stored(&self) -> Option<&'a ArchivedBlobRow> {
+        self.blob.filter(|_| !self.is_unread())
     }
 }
 

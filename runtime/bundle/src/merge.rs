@@ -114,7 +114,7 @@ fn file_entry(file: &File<'_>) -> Result<FileEntry, Error> {
         args: file.args()?.into_iter().map(arg).collect(),
         executable: file.executable,
         bytes: file.bytes()?.map(Arc::from),
-        unread: file.size.filter(|_| file.is_unread),
+        unread: file.size.filter(|_| file.is_unread()),
     })
 }
 

@@ -203,7 +203,7 @@ fn ask_file(file: File<'_>, heard: &mut Heard) {
         file.bytes()
             .map(|b| b.map_or_else(|| b"missing".to_vec(), Cow::into_owned)),
     );
-    heard.bytes(file.digest().map(|d| d.map(Vec::from).unwrap_or_default()));
+    heard.bytes(Ok(file.digest().map(Vec::from).unwrap_or_default()));
     heard.words(file.args().map(|args| format!("{args:?}")));
 }
 

@@ -131,15 +131,14 @@ fn check_file(file: &skillbundle_format::File<'_>, entry: &FileEntry) {
     assert_eq!(file.description, entry.description);
     assert_eq!(file.execution, entry.execution);
     assert_eq!(file.executable, entry.executable);
-    assert_eq!(file.size, entry.bytes.as_ref().map(|b| b.len() as u64));
+    let size = entry.bytes.as_ref().map(|b| b.len() as u64);
+    assert_eq!(file.size, size.or(entry.unread));
+    assert_eq!(file.is_unread(), entry.unread.is_some());
     assert_eq!(
         file.bytes().expect("bytes").as_deref(),
         entry.bytes.as_deref()
     );
-    assert_eq!(
-        file.digest().expect("digest").is_some(),
-        entry.bytes.is_some()
-    );
+    assert_eq!(file.digest().is_some(), entry.bytes.is_some());
     let text = entry
         .bytes
         .as_ref()

@@ -82,7 +82,7 @@ fn read(
     let size = file.size.ok_or_else(missing)?;
     // What is too large to be stored is too large for every setting.
     let limit = limit.min(MAX_FILE_BYTES);
-    if size > limit || file.is_unread {
+    if size > limit || file.is_unread() {
         return Err(ToolError::TooLarge {
             file: file.path.to_owned(),
             size,

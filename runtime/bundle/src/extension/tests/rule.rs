@@ -116,13 +116,13 @@ fn of_two_folder_skills_with_one_uri_the_first_is_published() {
 
 #[test]
 fn names_of_every_script_have_a_uri_and_are_read_back_in_every_form() {
-    let named = |path: &str, files: &[&str]| with_files(skill(path, "x\n"), files);
+    let with = |path: &str, files: &[&str]| with_files(skill(path, "x\n"), files);
     let set = set(vec![
-        named("数据分析", &["参考/表 1.txt"]),
-        named("мой-навык", &[]),
-        named("team/caf\u{e9}", &["na\u{ef}ve.md", "οδος.md"]),
+        with("数据分析", &["参考/表 1.txt"]),
+        with("мой-навык", &[]),
+        with("team/caf\u{e9}", &["na\u{ef}ve.md", "οδος.md"]),
         // The same name as macOS writes it.
-        named("team/cafe\u{301}", &[]),
+        with("team/cafe\u{301}", &[]),
     ]);
     let found = outcomes(&set);
     assert_eq!(
