@@ -111,10 +111,10 @@ fn every_call_sees_the_latest_declared_files_whatever_they_are_called() {
     };
     let read = |session: &mut Session, file: &str| {
         let arguments = json!({ "skill_path": "crate", "file": file });
-        let result = session.tool("get_asset", &arguments).to_string();
-        let texts = ["first", "round 0", "round 1", "round 2", "again"];
-        let found = texts.iter().find(|text| result.contains(**text));
-        (*found.unwrap_or(&"-")).to_owned()
+        let result = session.tool("get_asset", &arguments);
+        let text = result["content"][0]["text"].as_str();
+        let data: Value = serde_json::from_str(text.expect("a text")).expect("JSON");
+        data["content"].as_str().unwrap_or("-").to_owned()
     };
     let mut session = start();
     for _ in 0..6 {
