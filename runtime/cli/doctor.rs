@@ -120,6 +120,10 @@ struct Finding {
     message: String,
     place: Option<String>,
     help: Option<String>,
+    /// Whether the message is a report of ours, whose lines are printed as they are. Texts of others
+    /// could fake a finding that way.
+    #[serde(skip)]
+    is_report: bool,
 }
 
 /// The findings of one check under construction.
@@ -137,6 +141,7 @@ impl Findings {
             message: message.into(),
             place: place.into(),
             help: None,
+            is_report: false,
         });
     }
 
@@ -151,6 +156,12 @@ impl Findings {
         self.note(level, place, message);
         let last = self.all.last_mut().expect("it was just added");
         last.help = Some(help.into());
+    }
+
+    /// Adds an error whose message is a report of ours.
+    fn report(&mut self, error: &anyhow::Error, help: &str) {
+        self.error(None, error, help);
+        self.all.last_mut().expect("it was just added").is_report = true;
     }
 
     /// Adds an error.
@@ -313,11 +324,12 @@ fn print(out: &mut Output, context: &Context<'_>, findings: &[Finding]) -> Resul
                     .as_ref()
                     .map(|it| context.shown(Path::new(it)) + ": ");
                 let text = place.unwrap_or_default() + &finding.message;
-                let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-                let first = lines.next().unwrap_or_default();
+                let (first, rest) = match text.split_once('\n') {
+                    Some((first, rest)) if finding.is_report => (first, rest),
+                    _ => (text.as_str(), ""),
+                };
                 out.line(&format!("  {label}{}", one_line(first)))?;
-                // Such as what a report says of a configuration.
-                for line in lines {
+                for line in rest.lines().filter(|line| !line.trim().is_empty()) {
                     out.line(&format!("  {:9}{}", "", many_lines(line.trim_end())))?;
                 }
                 if let Some(help) = &finding.help {

@@ -69,7 +69,7 @@ const ABSOLUTE: [&str; 16] = [
 const INSIDE: [&str; 4] = ["a/SKILL.md", "skills/a", "a/../a/notes.txt", "a\0"];
 
 /// Spellings of a real file that are not its name.
-const NOT_QUITE: [&str; 9] = [
+const NOT_QUITE: [&str; 10] = [
     "notes.txt/",
     "notes.txt.",
     "notes.txt ",
@@ -78,7 +78,8 @@ const NOT_QUITE: [&str; 9] = [
     "NOTES.TXT",
     "notes.txt::$DATA",
     "notes.txt\n",
-    "cafe\u{301}.txt",
+    "cafe.txt",
+    "café.txt ",
 ];
 
 pub(crate) fn canary_project() -> Project {

@@ -446,6 +446,8 @@ fn an_asset_that_is_far_too_large_is_told_by_its_size_and_costs_no_memory() {
             .args(["compile", "skills", "-o", "kit.skb"]),
     );
     assert_eq!(compiled.code, Some(0), "{compiled:?}");
+    let verified = finish(project.command().args(["verify", "kit.skb"]));
+    assert_eq!(verified.code, Some(0), "{verified:?}");
     let raised = "assets.max_size_bytes=999999999";
     for (arguments, limit) in [
         (&["--dir", "skills"][..], 1 << 20),

@@ -307,7 +307,7 @@ impl<'a> Published<'a> {
     /// one form.
     fn in_other_form(&self, uri: &str) -> Result<Option<String>, Error> {
         let said = unescaped(uri);
-        if said.is_ascii() || uri.len() > URI_BYTES {
+        if said.is_ascii() || said.trim() != said || uri.len() > URI_BYTES {
             return Ok(None);
         }
         let wanted = fold(&said);

@@ -248,7 +248,7 @@ impl<'a> Skill<'a> {
         rows: &'a [ArchivedFileRow],
     ) -> Result<Option<File<'a>>, Error> {
         let mut found = None;
-        if !path.is_ascii() {
+        if !path.is_ascii() && path.trim() == path {
             let wanted = fold(path);
             for row in rows {
                 let path = self.catalog.text(&row.path)?;

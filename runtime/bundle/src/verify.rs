@@ -4,6 +4,7 @@ use crate::blobs;
 use crate::container::Bundle;
 use crate::error::{Error, corrupt};
 use crate::header::Section;
+use crate::schema::{ArchivedBlobRow, flag};
 use crate::skill::Skill;
 use crate::write::content_address;
 
@@ -45,7 +46,8 @@ impl Bundle {
 
     fn verify_contents(&self) -> Result<usize, Error> {
         let catalog = self.catalog()?;
-        for row in catalog.index.blobs.iter() {
+        let is_stored = |row: &&ArchivedBlobRow| row.flags.to_native() & flag::UNREAD == 0;
+        for row in catalog.index.blobs.iter().filter(is_stored) {
             let bytes = blobs::read(row, self)?;
             if !blobs::has_digest(row, &bytes) {
                 return Err(corrupt(

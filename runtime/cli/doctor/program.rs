@@ -234,7 +234,7 @@ pub(super) fn check_environment(context: &Context<'_>, out: &mut Findings) {
         }
         Err(error) => {
             let help = "fix it; `skillbundle config --help` has the settings";
-            out.error(None, error, help);
+            out.report(error, help);
         }
     }
     let known = SETTINGS.iter().flat_map(|it| [it.variable, it.enabled_by]);
