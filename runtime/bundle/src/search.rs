@@ -32,7 +32,7 @@ pub struct Match<'a> {
 
 /// A skill with a matched keyword.
 pub(crate) struct Rated<'a> {
-    skill: Skill<'a>,
+    pub(crate) skill: Skill<'a>,
     /// See [`Match::score`].
     pub(crate) score: f64,
     /// Whether the score reaches the content's `min_score`.

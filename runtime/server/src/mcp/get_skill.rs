@@ -13,7 +13,7 @@ use super::tools::ToolCall;
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
   "properties": {
-    "context": { "type": "string", "minLength": 1, "description": "The task in words, such as: react login component" }
+    "context": { "type": "string", "description": "The task in words, such as: react login component" }
   },
   "required": ["context"],
   "additionalProperties": false
@@ -46,6 +46,7 @@ pub(crate) const OUTPUT: &str = concat!(
           "description": { "type": "string" },
           "matched_keywords": { "type": "array", "items": { "type": "string" } },
           "ranker": { "type": "string" },
+          "below_threshold": { "type": "boolean", "description": "With no_match: the skill scores too little to be the answer" },
           "why": { "type": "object", "description": "Same as for a single skill" }
         }
       }
@@ -60,7 +61,12 @@ pub(crate) const OUTPUT: &str = concat!(
 );
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
-    let context = call.arguments.only(&["context"])?.text("context")?;
+    let arguments = call.arguments.only(&["context"])?;
+    // Nothing matches a blank request; that is an answer, not a mistake.
+    let context = match arguments.optional_text("context")? {
+        Some(context) => context,
+        None => arguments.text("context")?,
+    };
     let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;
     let mut answer = match (route.decision, route.candidates.as_slice()) {
@@ -80,7 +86,21 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
                 .collect::<Result<Vec<_>, _>>()?,
             "message": "Multiple skills match. Specify your need or pick a skill_path.",
         }),
-        _ => json!({ "no_match": true, "message": "No skill matches the given context." }),
+        _ => {
+            let mut answer = json!({
+                "no_match": true,
+                "message": "No skill matches the given context.",
+            });
+            if !route.closest.is_empty() {
+                let closest = route.closest.iter().map(|found| {
+                    let mut candidate = candidate(&route, found)?;
+                    candidate["below_threshold"] = found.below_threshold.into();
+                    Ok(candidate)
+                });
+                answer["candidates"] = closest.collect::<Result<_, Error>>()?;
+            }
+            answer
+        }
     };
     answer["ranker"] = json!(route.ranker);
     if route.ranker != "keywords" {
