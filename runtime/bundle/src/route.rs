@@ -235,6 +235,32 @@ impl<'a> Catalog<'a> {
         })
     }
 
+    /// The best of these skills for a query, at most `limit`. `tier` returns how prominently a skill
+    /// contains the query, which the terms of the query cannot tell if it is made of parts of words.
+    pub(crate) fn by_relevance(
+        &self,
+        query: &str,
+        skills: &[u32],
+        limit: usize,
+        tier: impl Fn(u32) -> Result<u8, Error>,
+    ) -> Result<Vec<u32>, Error> {
+        if skills.is_empty() {
+            return Ok(Vec::new());
+        }
+        BUFFERS.with_borrow_mut(|(accumulators, buffer)| {
+            let table = self.rank_table()?;
+            table.read(query, buffer)?;
+            let tiers = table.tiers(buffer)?;
+            let tier = |id: u32| match &tiers {
+                Some(tiers) => Ok(tiers.get(id as usize).copied().unwrap_or(0)),
+                None => tier(id),
+            };
+            let found = skills.iter().map(|id| Ok((*id, tier(*id)?)));
+            let found = found.collect::<Result<Vec<_>, Error>>()?;
+            Ok(table.order(buffer, found.into_iter(), limit, accumulators)?)
+        })
+    }
+
     /// The skills that the request names explicitly, and those that it forbids.
     fn mentions<'r>(&self, request: &'r str) -> Result<Mentions<'r, u32>, Error> {
         let mut failed = None;

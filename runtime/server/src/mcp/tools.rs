@@ -135,8 +135,8 @@ const SKILLS_SEARCH: ToolDefinition = ToolDefinition {
     dotted: Some("skills.search"),
     title: "Search Skills",
     description: Some(
-        "Searches the names, descriptions and text of all skills for every word of the query. If no skill contains them \
-         all, returns the closest matches. Each result shows where the words occur.",
+        "Searches the names, descriptions and text of all skills for every word of the query. With match `ranked`, \
+         returns the closest skills instead. Each result shows where the words occur.",
     ),
     next: &[
         ("skill", "Load a result with `{}`."),
