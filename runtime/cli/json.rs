@@ -190,6 +190,7 @@ pub(crate) struct Route<'a> {
     pub(crate) decision: &'static str,
     pub(crate) decided: usize,
     pub(crate) ranker: &'static str,
+    pub(crate) forbidden: Vec<&'a str>,
     pub(crate) routing: Routing<'a>,
     pub(crate) skills: Vec<Candidate<'a>>,
 }
@@ -213,6 +214,7 @@ pub(crate) struct Candidate<'a> {
     #[serde(flatten)]
     pub(crate) skill: Skill<'a>,
     pub(crate) score: f64,
+    pub(crate) below_threshold: bool,
     pub(crate) ranker: &'static str,
     pub(crate) matched_keywords: Vec<String>,
     pub(crate) why: CandidateExplanation<'a>,

@@ -24,7 +24,7 @@ of the score. Tree pages with keywords are ranked by those (`keywords`), the oth
 their words (`bm25f/1`); the two scores cannot be compared.
 
 In a pipe each line is path, name, decision, score, ranker and reasons, separated by tabs; the
-decision is `match`, `ambiguous` or `other`.
+decision is `match`, `ambiguous`, `below` (scores below the threshold) or `other`.
 Exit codes: 0 one skill matches, 1 several or none do, 2 could not run.";
 
 /// Columns of the longest bar, at most a quarter of the terminal.
@@ -107,7 +107,27 @@ fn verdict(route: &Route<'_>, settings: &Settings, opened: &Opened) -> String {
         _ => format!("no match in {}", opened.origin),
     };
     let grounds = grounds(route, settings);
-    one_line(&format!("{decision}, by {}: {grounds}", route.ranker))
+    let forbidden: Vec<&str> = route.forbidden.iter().map(|it| it.path).collect();
+    let forbidden = if forbidden.is_empty() {
+        String::new()
+    } else {
+        format!("; the request forbids {}", forbidden.join(", "))
+    };
+    one_line(&format!(
+        "{decision}, by {}: {grounds}{forbidden}",
+        route.ranker
+    ))
+}
+
+/// What the decision says about a candidate, in one word.
+fn standing(route: &Route<'_>, place: usize) -> &'static str {
+    if place < decided(route) {
+        word(route.decision)
+    } else if route.candidates[place].below_threshold {
+        "below"
+    } else {
+        "other"
+    }
 }
 
 /// What the decision required, and what it had.
@@ -251,8 +271,13 @@ fn draw(out: &mut Output, route: &Route<'_>, verdict: &str) -> Result<()> {
             format!(" ({})", candidate.ranker)
         };
         let score = figure(candidate.score, candidate.ranker);
+        let below = if candidate.below_threshold {
+            " (below the threshold)"
+        } else {
+            ""
+        };
         let line = format!(
-            "{}{score:>SCORE$}  {}{ranker}",
+            "{}{score:>SCORE$}  {}{ranker}{below}",
             bars.padded(share),
             one_line(candidate.skill.path)
         );
@@ -338,11 +363,6 @@ fn steps(share: f64, most: usize) -> usize {
 fn table(route: &Route<'_>) -> Result<Table> {
     let mut table = Table::new(&["PATH", "NAME", "DECISION", "SCORE", "RANKER", "REASONS"]);
     for (place, candidate) in route.candidates.iter().enumerate() {
-        let decision = if place < decided(route) {
-            word(route.decision)
-        } else {
-            "other"
-        };
         let part = |it: &Reason| {
             let added = figure(it.added, candidate.ranker);
             format!("{} {added} {}", it.what, it.place)
@@ -353,7 +373,7 @@ fn table(route: &Route<'_>) -> Result<Table> {
         table.row([
             candidate.skill.path,
             candidate.skill.name,
-            decision,
+            standing(route, place),
             &figure(candidate.score, candidate.ranker),
             candidate.ranker,
             &parts.join("; "),
@@ -374,6 +394,7 @@ fn print_json(
         decision: word(route.decision),
         decided: decided(route),
         ranker: route.ranker,
+        forbidden: route.forbidden.iter().map(|it| it.path).collect(),
         routing: json::Routing {
             terms: &route.terms,
             near: &route.near,
@@ -407,6 +428,7 @@ fn json_candidate<'r, 'a>(
     Ok(json::Candidate {
         skill: (&candidate.skill).into(),
         score: rounded(candidate.score),
+        below_threshold: candidate.below_threshold,
         ranker: candidate.ranker,
         matched_keywords: keywords.map(str::to_owned).collect(),
         why: json::CandidateExplanation {

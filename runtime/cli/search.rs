@@ -1,4 +1,4 @@
-//! `skillbundle search`: the skills that contain every word, or the closest.
+//! `skillbundle search`: the skills that contain every word or, with `--match ranked`, the closest.
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -17,12 +17,15 @@ Examples:
   skillbundle search pdf skills -n 3            the first three
   skillbundle search pdf skills -n 3 --offset 3 the next three
   skillbundle search login --path ui --tag web  only below ui, and with that tag
+  skillbundle search \"sign in page\" skills --match ranked
+                                                the closest, if no skill has every word
   skillbundle search pdf skills --json          for a script
 
 A skill matches if each word occurs in its name, path, description or text, as a word or as
-part of one. If no skill has them all, the closest ones are shown, best first. If there are
-more than --limit, a last line says how many; --offset shows the rest. In a pipe each line is
-path, name, score and excerpt, separated by tabs, and that last line goes to stderr.";
+part of one. The best come first: names with the words, then descriptions, then texts. With
+--match ranked, a skill with any of the words matches, and the closest come first. If there
+are more than --limit, a last line says how many; --offset shows the rest. In a pipe each line
+is path, name, score and excerpt, separated by tabs, and that last line goes to stderr.";
 
 // Arguments of `search`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
@@ -36,6 +39,9 @@ pub(crate) struct Args {
     /// Skip the first N
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     offset: usize,
+    /// Which skills: those with `all` words, or `ranked` by how close they come
+    #[arg(long = "match", value_name = "RULE", default_value = "all", value_parser = rules())]
+    rule: Matched,
     /// Only skills at or below this path
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
@@ -57,6 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let opened = args.sources.open_for("search", &args.query)?;
     let found = opened.bundle.catalog()?.search(&Search {
         query: &args.query,
+        ranked: args.rule == Matched::Ranked,
         path: args.path.as_deref(),
         dialect: args.dialect,
         tag: args.tag.as_deref(),
@@ -80,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         };
         out.json(&Envelope::new("search", body))?;
     } else {
-        if let Some(line) = not_all_words(args, found.matched, &opened.origin) {
+        if let Some(line) = nothing_found(args, found.matched, &opened.origin) {
             info(&line);
         }
         out.table(&table(&found))?;
@@ -92,6 +99,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     out.finish()?;
     Ok(Exit::Success)
+}
+
+/// A parser for `--match`.
+fn rules() -> impl TypedValueParser<Value = Matched> {
+    PossibleValuesParser::new(Matched::CHOICES.map(Matched::as_str)).try_map(|word| {
+        Matched::CHOICES
+            .into_iter()
+            .find(|rule| rule.as_str() == word)
+            .ok_or("no rule of this name")
+    })
 }
 
 /// A parser for dialects.
@@ -141,19 +158,23 @@ fn page(offset: usize, shown: usize, total: usize) -> Option<String> {
 }
 
 /// Says that no skill has all words, or any; `None` if one has.
-fn not_all_words(args: &Args, matched: Matched, origin: &str) -> Option<String> {
-    let end = match matched {
-        Matched::All => return None,
-        Matched::Ranked => "; these are the closest",
-        Matched::None => "",
-    };
+fn nothing_found(args: &Args, matched: Matched, origin: &str) -> Option<String> {
+    if matched != Matched::None {
+        return None;
+    }
     let is_narrowed = args.path.is_some() || args.dialect.is_some() || args.tag.is_some();
     let such = if is_narrowed { "such skill" } else { "skill" };
     let words: Vec<&str> = args.query.split_whitespace().collect();
-    let words = match (words.as_slice(), matched) {
-        ([word], _) => format!("`{word}`"),
-        (words, Matched::None) => format!("any of: {}", words.join(", ")),
-        (words, _) => format!("all of: {}", words.join(", ")),
+    let is_ranked = args.rule == Matched::Ranked;
+    let contents = match words.as_slice() {
+        [word] => format!("`{word}`"),
+        words if is_ranked => format!("any of: {}", words.join(", ")),
+        words => format!("all of: {}", words.join(", ")),
     };
-    Some(format!("no {such} in {origin} contains {words}{end}"))
+    let hint = if is_ranked {
+        ""
+    } else {
+        "; `--match ranked` shows the closest"
+    };
+    Some(format!("no {such} in {origin} contains {contents}{hint}"))
 }

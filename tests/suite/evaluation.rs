@@ -10,8 +10,9 @@ use crate::project::{bytes_of, compile_roots, open, workspace};
 /// edits a description sees here that others are not found any more.
 const MIN_HITS: f64 = 0.8;
 
-/// Pages answer by parts of words, as their ranking asks: `handbook` holds `book`.
-const MAX_FALSE: f64 = 0.15;
+/// Nothing serves an everyday request. Pages answer by parts of words, as their ranking asks
+/// (`handbook` holds `book`), so each declares so many keywords that one of them is not enough.
+const MAX_FALSE: f64 = 0.0;
 
 #[test]
 fn the_baked_in_skills_are_found_by_the_requests_beside_them() {
@@ -25,7 +26,7 @@ fn the_baked_in_skills_are_found_by_the_requests_beside_them() {
         found.report.render_plain()
     );
     assert!(
-        found.totals.positives >= 25 && found.totals.negatives >= 5,
+        found.totals.positives >= 25 && found.totals.negatives >= 45,
         "{:?}",
         found.totals
     );

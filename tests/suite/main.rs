@@ -19,6 +19,7 @@ mod project;
 mod public_cases;
 mod readme;
 mod refresh;
+mod requests;
 mod roots;
 mod routing;
 mod settings;

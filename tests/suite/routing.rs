@@ -172,6 +172,11 @@ fn equal_candidates_are_ambiguous_in_order_of_path() {
         answer(&project.bundle(&["skills"]), request),
         "ambiguous slides-a, slides-b"
     );
+    project.file("skills/config.yaml", "matching:\n  max_results: 1\n");
+    assert_eq!(
+        answer(&project.bundle(&["skills"]), request),
+        "ambiguous slides-a"
+    );
     project.file("skills/config.yaml", "matching:\n  min_margin: 0\n");
     assert_eq!(
         answer(&project.bundle(&["skills"]), request),
@@ -304,6 +309,62 @@ fn keywords_of_the_folder_dialect_need_all_their_words() {
     let route = route(&bundle, "rebase commits");
     let matched = route.matched_keywords(&route.candidates[0]);
     assert!(matched.expect("an answer").is_empty(), "it declares none");
+}
+
+#[test]
+fn a_forbidden_skill_is_no_candidate_of_either_ranker() {
+    let bundle = mixed("login, signin");
+    for (request, expected) in [
+        (
+            "do not use the pdf-forms skill, complete this application form",
+            "no match",
+        ),
+        (
+            "chart the csv file without git-history",
+            "match spreadsheets",
+        ),
+        ("make a login page, but never use login", "no match"),
+        ("审查合同的条款，不要用合同审查", "no match"),
+    ] {
+        let found = route(&bundle, request);
+        assert_eq!(answer(&bundle, request), expected, "{request}");
+        let [forbidden] = &*found.forbidden else {
+            panic!("{request}: {:?}", found.forbidden);
+        };
+        let listed = [&found.candidates, &found.closest, &found.weak];
+        let mut listed = listed.into_iter().flatten();
+        let is_forbidden = |it: &Candidate<'_>| it.skill.path == forbidden.path;
+        assert!(!listed.any(is_forbidden), "{request}: {found:?}");
+    }
+}
+
+#[test]
+fn nothing_matches_but_the_closest_are_named() {
+    let project = folders();
+    project.file(
+        "tree/_root.md",
+        "---\ndescription: Root\nkeywords: [k1, k2, k3, k4, k5, k6, k7, k8, k9, commits]\n---\nroot\n",
+    );
+    let bundle = project.bundle(&["tree", "skills"]);
+    for (request, closest) in [
+        ("what is in these commits?", &["git-history", "_root"][..]),
+        ("条款", &["合同审查"]),
+        ("elephants", &[]),
+        ("", &[]),
+        // `pdf-forms` is not for spreadsheets.
+        ("spreadsheets of elephants", &["spreadsheets"]),
+    ] {
+        let found = route(&bundle, request);
+        assert_eq!(found.decision, Decision::NoMatch, "{request}: {found:?}");
+        let paths: Vec<&str> = found.closest.iter().map(|it| it.skill.path).collect();
+        assert_eq!(paths, closest, "{request}");
+        let mut all = found.closest.iter().chain(&found.candidates);
+        assert!(all.all(|it| it.below_threshold && it.score > 0.0));
+    }
+    project.file("tree/config.yaml", "matching:\n  max_results: 1\n");
+    let bundle = project.bundle(&["tree", "skills"]);
+    let found = route(&bundle, "what is in these commits?");
+    assert_eq!(found.closest.len(), 1);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use skillbundle_search::keywords::{Decision, decide};
 use skillbundle_search::ranker::{
     Accumulators, NAME, Query, RankTable, ScoreParts, Scored, field_names, min_confidence,
 };
-use skillbundle_search::text::explicit_names;
+use skillbundle_search::text::{Mentions, mentions};
 
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -36,6 +36,12 @@ pub struct Route<'a> {
     pub ranker: &'static str,
     /// Best first: the candidates of the decision, then others with a score.
     pub candidates: Vec<Candidate<'a>>,
+    /// If nothing matches: what comes closest, best first, as many as an ambiguous answer names. All
+    /// of them score below what a match needs. No skill is among them whose description excludes
+    /// what the request is about.
+    pub closest: Vec<Candidate<'a>>,
+    /// The skills that the request forbids by name. They are no candidates.
+    pub forbidden: Vec<Skill<'a>>,
     /// Skills with a matched keyword whose score is below the content's `min_score`, best first.
     /// They are reported, but do not affect the decision.
     pub weak: Vec<Candidate<'a>>,
@@ -63,6 +69,9 @@ pub struct Candidate<'a> {
     pub ranker: &'static str,
     /// For `keywords`: see [`Match::score`]. For `bm25f/1`: nats of inverse document frequency.
     pub score: f64,
+    /// Whether the score is too low for an answer: nothing matches, or the keywords of this skill
+    /// score below the content's `min_score`.
+    pub below_threshold: bool,
     /// The keywords that [`Match::matched_keywords`] returns.
     matched: Vec<&'a str>,
     /// The explanation of `bm25f/1`; empty if `keywords` ranked it.
@@ -87,9 +96,10 @@ impl<'a> Route<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    fn by_keywords(found: Match<'a>) -> Self {
+    fn by_keywords(found: Match<'a>, below_threshold: bool) -> Self {
         Self {
             ranker: KEYWORDS,
+            below_threshold,
             skill: found.skill,
             score: found.score,
             matched: found.matched_keywords,
@@ -189,11 +199,9 @@ impl<'a> Catalog<'a> {
     /// first, at most `limit`, with their scores.
     pub fn best(&self, request: &str, limit: usize) -> Result<Vec<(u32, f64)>, Error> {
         BUFFERS.with_borrow_mut(|(accumulators, query)| {
-            let table = self.rank_table()?;
-            table.read(request, query)?;
-            let named = self.named(request)?;
-            let best = table.best(query, &named, limit, |_| true, accumulators)?;
-            let weighed = |scored: &Scored| (scored.document, table.weight(scored.score));
+            let router = Router::new(*self, request, query)?;
+            let best = router.best(limit, |_| true, accumulators)?;
+            let weighed = |scored: &Scored| (scored.document, router.table.weight(scored.score));
             Ok(best.iter().map(weighed).collect())
         })
     }
@@ -217,10 +225,7 @@ impl<'a> Catalog<'a> {
         BUFFERS.with_borrow_mut(|(accumulators, query)| {
             let router = Router::new(*self, request, query)?;
             // All of them, because they are counted.
-            let (named, all) = (&router.named, self.listed_len());
-            let best = router
-                .table
-                .best(router.query, named, all, accept, accumulators)?;
+            let best = router.best(self.listed_len(), accept, accumulators)?;
             if let Some(error) = failed.take() {
                 return Err(error);
             }
@@ -230,17 +235,48 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The skills that the request names explicitly, without duplicates.
-    fn named(&self, request: &str) -> Result<Vec<u32>, Error> {
-        let (mut named, mut failed) = (Vec::new(), None);
-        explicit_names(request, |name| match self.by_name(name) {
-            Ok(Some(skill)) if self.is_listed(skill.id) && !named.contains(&skill.id) => {
-                named.push(skill.id);
+    /// The best of these skills for a query, at most `limit`. `tier` returns how prominently a skill
+    /// contains the query, which the terms of the query cannot tell if it is made of parts of words.
+    pub(crate) fn by_relevance(
+        &self,
+        query: &str,
+        skills: &[u32],
+        limit: usize,
+        tier: impl Fn(u32) -> Result<u8, Error>,
+    ) -> Result<Vec<u32>, Error> {
+        if skills.is_empty() {
+            return Ok(Vec::new());
+        }
+        BUFFERS.with_borrow_mut(|(accumulators, buffer)| {
+            let table = self.rank_table()?;
+            table.read(query, buffer)?;
+            let tiers = table.tiers(buffer)?;
+            let tier = |id: u32| match &tiers {
+                Some(tiers) => Ok(tiers.get(id as usize).copied().unwrap_or(0)),
+                None => tier(id),
+            };
+            // The ranker has the skills that models are shown; the others come last.
+            let (ranked, others) =
+                skills.split_at(skills.partition_point(|id| self.is_listed(*id)));
+            let found = ranked.iter().map(|id| Ok((*id, tier(*id)?)));
+            let found = found.collect::<Result<Vec<_>, Error>>()?;
+            let mut order = table.order(buffer, found.into_iter(), limit, accumulators)?;
+            order.extend(others.iter().take(limit - order.len().min(limit)));
+            Ok(order)
+        })
+    }
+
+    /// The skills that the request names explicitly, and those that it forbids.
+    fn mentions<'r>(&self, request: &'r str) -> Result<Mentions<'r, u32>, Error> {
+        let mut failed = None;
+        let found = mentions(request, |name| match self.by_name(name) {
+            Ok(skill) => skill.map(|it| it.id).filter(|id| self.is_listed(*id)),
+            Err(error) => {
+                failed = Some(error);
+                None
             }
-            Ok(_) => {}
-            Err(error) => failed = Some(error),
         });
-        failed.map_or(Ok(named), Err)
+        failed.map_or(Ok(found), Err)
     }
 }
 
@@ -250,7 +286,10 @@ struct Router<'a, 's> {
     table: RankTable<'a>,
     settings: Settings,
     query: &'s Query,
+    /// The skills that the request names explicitly.
     named: Vec<u32>,
+    /// The skills that the request forbids by name.
+    forbidden: Vec<u32>,
 }
 
 /// The result of one ranker, best first, and its decision.
@@ -273,14 +312,36 @@ impl Found<'_> {
 impl<'a, 's> Router<'a, 's> {
     fn new(catalog: Catalog<'a>, request: &str, query: &'s mut Query) -> Result<Self, Error> {
         let table = catalog.rank_table()?;
-        table.read(request, query)?;
+        let mentions = catalog.mentions(request)?;
+        table.read(&mentions.text, query)?;
         Ok(Self {
             catalog,
             table,
             settings: catalog.settings()?,
             query,
-            named: catalog.named(request)?,
+            named: mentions.named,
+            forbidden: mentions.forbidden,
         })
+    }
+
+    /// Whether the request may be answered with a skill: the place for whatever keeps skills from
+    /// requests.
+    fn is_eligible(&self, skill: u32) -> bool {
+        !self.forbidden.contains(&skill)
+    }
+
+    /// The best eligible skills that `accept` returns true for.
+    fn best(
+        &self,
+        limit: usize,
+        accept: impl Fn(u32) -> bool,
+        accumulators: &mut Accumulators,
+    ) -> Result<Vec<Scored>, Error> {
+        let accept = |skill| self.is_eligible(skill) && accept(skill);
+        let best = self
+            .table
+            .best(self.query, &self.named, limit, accept, accumulators);
+        Ok(best?)
     }
 
     fn route(
@@ -291,31 +352,39 @@ impl<'a, 's> Router<'a, 's> {
     ) -> Result<Route<'a>, Error> {
         let (keywords, weak) = self.by_keywords(request, limit)?;
         let limit = limit.max(self.max_candidates() + 1);
-        let best = self.table.best(
-            self.query,
-            &self.named,
-            limit,
-            |document| !self.table.is_tree(document),
-            accumulators,
-        )?;
-        let explanations = best
-            .iter()
-            .map(|it| self.table.explain(self.query, it.document));
-        let explanations: Vec<ScoreParts> = explanations.collect::<Result<_, _>>()?;
-        let near = self.table.cooccurring(self.query)?;
-        let confidence = match (best.as_slice(), explanations.as_slice()) {
-            ([best, ..], [first, ..]) => self.table.confidence(self.query, best, first, &near),
-            _ => 0.0,
-        };
-        let margin = margin(&best);
-        let terms = self.by_terms(&best, &explanations, confidence, margin)?;
+        let is_folder = |skill| !self.table.is_tree(skill);
+        let best = self.best(limit, is_folder, accumulators)?;
+        let explain = |it: &Scored| self.table.explain(self.query, it.document);
+        let explanations = best.iter().map(explain).collect::<Result<Vec<_>, _>>()?;
+        let ranked: Vec<(Scored, ScoreParts)> = best.into_iter().zip(explanations).collect();
+        let contenders = self.contenders(&ranked);
+        let mut near = self.table.cooccurring(self.query)?;
+        let confidence = contenders.first().map_or(0.0, |(best, place)| {
+            let explanation = &ranked[*place].1;
+            if *place > 0 || !self.forbidden.is_empty() {
+                // The request may be in the domain of a skill that was set aside.
+                near.retain(|(one, other)| explanation.holds(*one) || explanation.holds(*other));
+            }
+            self.table.confidence(self.query, best, explanation, &near)
+        });
+        let margin = margin(&contenders);
+        let terms = self.by_terms(&ranked, &contenders, confidence, margin)?;
         let (decision, ranker, mut candidates) = self.merge(keywords, terms)?;
         candidates.truncate(limit);
+        let mut closest = Vec::new();
+        if decision == Decision::NoMatch {
+            closest = self.closest(request, &ranked, &contenders)?;
+            let all = candidates.iter_mut().chain(&mut closest);
+            all.for_each(|candidate| candidate.below_threshold = true);
+        }
+        let forbidden = self.forbidden.iter().map(|id| self.catalog.skill(*id));
         let term = |place| self.query.term(place).to_owned();
         Ok(Route {
             decision,
             ranker,
             candidates,
+            closest,
+            forbidden: forbidden.collect::<Result<_, _>>()?,
             weak,
             terms: self.query.terms().map(str::to_owned).collect(),
             near: near
@@ -329,11 +398,11 @@ impl<'a, 's> Router<'a, 's> {
         })
     }
 
-    /// At least two: an ambiguous result needs a choice.
+    /// The number of candidates that an answer names.
     fn max_candidates(&self) -> usize {
         usize::try_from(self.settings.max_results)
             .unwrap_or(usize::MAX)
-            .max(2)
+            .max(1)
     }
 
     fn min_confidence(&self) -> f64 {
@@ -350,14 +419,18 @@ impl<'a, 's> Router<'a, 's> {
         let rated = self
             .catalog
             .rate_keywords(request, &self.settings, most_weak > 0)?;
-        let (rated, weak): (Vec<_>, Vec<_>) = rated.into_iter().partition(|it| it.counts);
+        let rated = rated.into_iter().filter(|it| self.is_eligible(it.skill.id));
+        let (rated, weak): (Vec<_>, Vec<_>) = rated.partition(|it| it.counts);
         let scores: Vec<f64> = rated.iter().map(|rated| rated.score).collect();
         let decision = decide(
             &scores,
             self.settings.ambiguity_threshold,
             self.settings.max_results,
         );
-        let into_match = |rated: Rated<'a>| rated.into_match().map(Candidate::by_keywords);
+        let into_match = |rated: Rated<'a>| {
+            let below = !rated.counts;
+            Ok::<_, Error>(Candidate::by_keywords(rated.into_match()?, below))
+        };
         let weak = weak.into_iter().take(most_weak).map(into_match);
         let weak = weak.collect::<Result<_, _>>()?;
         let candidates = rated
@@ -373,42 +446,101 @@ impl<'a, 's> Router<'a, 's> {
         ))
     }
 
+    /// The skills that the decision of `bm25f/1` is between, best first: those that the request is
+    /// not only about what they are not for, with their [supported](RankTable::supported) scores and
+    /// their places among the ranked ones.
+    fn contenders(&self, ranked: &[(Scored, ScoreParts)]) -> Vec<(Scored, usize)> {
+        let contender = |(place, (scored, explanation)): (usize, &(Scored, ScoreParts))| {
+            let supported = self.table.supported(self.query, explanation);
+            let score = if scored.named {
+                scored.score
+            } else {
+                supported.filter(|score| *score > 0)?
+            };
+            Some((Scored { score, ..*scored }, place))
+        };
+        let ranked = ranked.iter().enumerate();
+        let mut contenders: Vec<_> = ranked.filter_map(contender).collect();
+        // A stable sort keeps equal scores in the order of the ranking.
+        contenders.sort_by_key(|(scored, _)| Reverse(scored.score));
+        contenders
+    }
+
     fn by_terms(
         &self,
-        best: &[Scored],
-        explanations: &[ScoreParts],
+        ranked: &[(Scored, ScoreParts)],
+        contenders: &[(Scored, usize)],
         confidence: f64,
         margin: f64,
     ) -> Result<Found<'a>, Error> {
-        let sure =
-            confidence >= self.min_confidence() || best.first().is_some_and(|best| best.named);
-        let decision = if best.is_empty() || !sure {
+        let is_named = contenders.first().is_some_and(|(best, _)| best.named);
+        let sure = confidence >= self.min_confidence() || is_named;
+        let decision = if contenders.is_empty() || !sure {
             Decision::NoMatch
         } else if margin < self.settings.min_margin {
-            Decision::Ambiguous(best.len().min(self.max_candidates()))
+            Decision::Ambiguous(contenders.len().min(self.max_candidates()))
         } else {
             Decision::Match
         };
-        let candidate = |(scored, explanation): (&Scored, &ScoreParts)| {
-            Ok::<_, Error>(Candidate {
-                matched: Vec::new(),
-                ranker: NAME,
-                score: self.table.weight(scored.score),
-                skill: self.catalog.skill(scored.document)?,
-                why: Explanation {
-                    named: scored.named,
-                    ..self.why(explanation)
-                },
-            })
+        // What is decided comes first.
+        let decided = match decision {
+            Decision::NoMatch => 0,
+            Decision::Match => 1,
+            Decision::Ambiguous(count) => count,
         };
+        let first = contenders.iter().take(decided).map(|(_, place)| *place);
+        let mut places: Vec<usize> = first.collect();
+        let rest = (0..ranked.len()).filter(|place| !places.contains(place));
+        places.extend(rest.collect::<Vec<_>>());
+        let candidates = places
+            .into_iter()
+            .map(|place| self.candidate(&ranked[place]));
         Ok(Found {
             decision,
-            candidates: best
-                .iter()
-                .zip(explanations)
-                .map(candidate)
-                .collect::<Result<_, _>>()?,
+            candidates: candidates.collect::<Result<_, _>>()?,
         })
+    }
+
+    fn candidate(
+        &self,
+        (scored, explanation): &(Scored, ScoreParts),
+    ) -> Result<Candidate<'a>, Error> {
+        Ok(Candidate {
+            matched: Vec::new(),
+            below_threshold: false,
+            ranker: NAME,
+            score: self.table.weight(scored.score),
+            skill: self.catalog.skill(scored.document)?,
+            why: Explanation {
+                named: scored.named,
+                ..self.why(explanation)
+            },
+        })
+    }
+
+    /// See [`Route::closest`]. Both rankers' candidates are in the order of their common score.
+    fn closest(
+        &self,
+        request: &str,
+        ranked: &[(Scored, ScoreParts)],
+        contenders: &[(Scored, usize)],
+    ) -> Result<Vec<Candidate<'a>>, Error> {
+        let most = self.max_candidates();
+        let mut closest = Vec::new();
+        for (scored, place) in contenders.iter().take(most) {
+            closest.push((Reverse(scored.score), self.candidate(&ranked[*place])?));
+        }
+        for candidate in self.by_keywords(request, most)?.1 {
+            if candidate.score > 0.0 {
+                closest.push((Reverse(self.common_score(&candidate)?), candidate));
+            }
+        }
+        closest.sort_by_key(|(score, candidate)| (*score, candidate.skill.path));
+        closest.truncate(most);
+        Ok(closest
+            .into_iter()
+            .map(|(_, candidate)| candidate)
+            .collect())
     }
 
     /// See the rule at the top of this file.
@@ -527,11 +659,11 @@ const KEYWORDS: &str = "keywords";
 const BOTH: &str = "keywords+bm25f/1";
 
 /// The relative lead of the best score.
-fn margin(best: &[Scored]) -> f64 {
-    match best {
+fn margin(contenders: &[(Scored, usize)]) -> f64 {
+    match contenders {
         [] => 0.0,
         [_] => 1.0,
-        [first, second, ..] => {
+        [(first, _), (second, _), ..] => {
             f64::from(first.score - second.score) / f64::from(first.score.max(1))
         }
     }

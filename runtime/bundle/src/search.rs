@@ -1,13 +1,13 @@
 //! Finding skills: spec 3's keyword matching and spec 4's search over the precomputed tables,
-//! returned as skills, scores and excerpts. If no skill contains every word of a search, the ranker
-//! returns the closest skills.
+//! returned as skills, scores and excerpts, or, if asked for, the skills that the ranker finds
+//! closest.
 
 use std::fmt;
 
 use serde_json::Value;
 use skillbundle_search::excerpt::{excerpt, passage};
 use skillbundle_search::keywords::{self, KeywordMatch};
-use skillbundle_search::text::{fold, tokenize};
+use skillbundle_search::text::{fold, lower, tokenize};
 use skillbundle_search::text_index::query_words;
 
 use crate::catalog::Catalog;
@@ -32,7 +32,7 @@ pub struct Match<'a> {
 
 /// A skill with a matched keyword.
 pub(crate) struct Rated<'a> {
-    skill: Skill<'a>,
+    pub(crate) skill: Skill<'a>,
     /// See [`Match::score`].
     pub(crate) score: f64,
     /// Whether the score reaches the content's `min_score`.
@@ -56,6 +56,8 @@ impl<'a> Rated<'a> {
 pub struct Search<'q> {
     /// The query text.
     pub query: &'q str,
+    /// Rank the skills that share a word with the query, instead of requiring every word.
+    pub ranked: bool,
     /// Only skills in this branch, see [`crate::branch`].
     pub path: Option<&'q str>,
     /// Only skills of this dialect.
@@ -85,16 +87,20 @@ pub struct Hits<'a> {
 /// The rule that produced the hits of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matched {
-    /// Every hit contains every token (spec 4). Hits are in listing order.
+    /// Every hit contains every token (spec 4). Skills whose names contain them come first, then
+    /// those whose descriptions do; within each, the order is that of `bm25f/1`, then of paths.
     All,
-    /// No skill contains every token. The hits share a term with the query or are named in it, and
-    /// are in the order of `bm25f/1`, best first.
+    /// The hits share a term with the query or are named in it, and are in the order of `bm25f/1`,
+    /// best first.
     Ranked,
     /// Nothing was found.
     None,
 }
 
 impl Matched {
+    /// The rules that a caller can choose between.
+    pub const CHOICES: [Self; 2] = [Self::All, Self::Ranked];
+
     /// The word used on the wire: `all`, `ranked` or `none`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -221,19 +227,27 @@ impl<'a> Catalog<'a> {
     }
 
     /// Skills whose install name, name, description and body together contain every
-    /// white-space-separated token of the query, ignoring case (spec 4), in listing order. If there
-    /// is none, the closest skills in the order of `bm25f/1`. A query without tokens finds nothing.
+    /// white-space-separated token of the query, ignoring case (spec 4), best first; or, if asked
+    /// for, [`Search::ranked`]. A query without tokens finds nothing.
     pub fn search(&self, search: &Search<'_>) -> Result<Hits<'a>, Error> {
         let among = Among::new(search);
+        if search.ranked {
+            return self.closest(search, &among);
+        }
         let tokens = query_words(search.query);
         let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
         let found = self.holding(&tokens, &among)?;
-        if found.is_empty() {
-            return self.closest(search, &among);
-        }
-        let page = found.iter().skip(search.skip).take(search.limit);
+        let end = search.skip.saturating_add(search.limit).min(found.len());
+        let best = self.by_relevance(search.query, &found, end, |id| {
+            Ok(tier(&self.skill(id)?, &tokens))
+        })?;
+        let page = best.iter().skip(search.skip);
         Ok(Hits {
-            matched: Matched::All,
+            matched: if found.is_empty() {
+                Matched::None
+            } else {
+                Matched::All
+            },
             total: found.len(),
             hits: page
                 .map(|id| self.hit(*id, &tokens))
@@ -299,6 +313,16 @@ impl<'a> Catalog<'a> {
             excerpt: best.unwrap_or_else(|| excerpt(skill.description, &[])),
         })
     }
+}
+
+/// 2 if the names of a skill contain every token, 1 if they and its description do, else 0.
+fn tier(skill: &Skill<'_>, tokens: &[&str]) -> u8 {
+    let names = lower(&format!("{}\n{}", skill.install_name(), skill.name));
+    let description = lower(skill.description);
+    let is_named = |token: &&str| names.contains(token);
+    let is_described = |token: &&str| is_named(token) || description.contains(token);
+    u8::from(tokens.iter().all(|it| is_named(&it)))
+        + u8::from(tokens.iter().all(|it| is_described(&it)))
 }
 
 /// The matched keywords as the author wrote them.

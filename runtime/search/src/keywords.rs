@@ -2,8 +2,10 @@
 //! same as comparing every token with every keyword.
 //!
 //! The rule: a token and a keyword of at least three characters each match if one contains the
-//! other; if either is shorter, they must be equal. (The specification's text says "both shorter",
-//! its table "either". With "both", `go` would match `golang`, which the table forbids.)
+//! other. A shorter token matches by equality only. A shorter keyword matches by equality if it is
+//! ASCII, and else also if the token contains it: in scripts without spaces a token is a phrase, and
+//! two characters are a word. (The specification's text says "both shorter", its table "either".
+//! With "both", `go` would match `golang`, which the table forbids.)
 //!
 //! The text index scans its dictionary for each word. This index has a suffix array instead (Manber
 //! and Myers, 1990), because a scan per token takes 6 times as long on usual requests to 10,000
@@ -25,7 +27,7 @@ mod tests;
 pub use build::build;
 pub use decision::{Decision, decide, passes, score};
 
-/// Words with fewer characters are short: they match only if they are equal.
+/// Words with fewer characters are short: see the rule at the top of this file.
 const SHORT: usize = 3;
 
 /// Keywords of more bytes than this are not in the suffix array and are compared one by one. Real
@@ -141,7 +143,7 @@ impl<'a> KeywordIndex<'a> {
         self.declarations.collect(&found.keywords)
     }
 
-    /// Adds the keyword that equals a short token.
+    /// Adds the keyword that equals a short word.
     fn equal(&self, token: &str, found: &mut Found) -> Option<()> {
         self.group(token)?
             .try_for_each(|keyword| found.add(keyword))
@@ -152,8 +154,9 @@ impl<'a> KeywordIndex<'a> {
     fn inside(&self, token: &str, found: &mut Found) -> Option<()> {
         for (start, _) in token.char_indices() {
             let rest = &token[start..];
+            self.short_inside(rest, found)?;
             if is_short(rest) {
-                break;
+                continue;
             }
             let group = self.group(head(rest))?;
             let rest = rest.as_bytes();
@@ -162,6 +165,18 @@ impl<'a> KeywordIndex<'a> {
             let after = partition_point(group.clone(), |k| Some(self.keyword(k)? <= rest))?;
             if after > group.start {
                 self.add_beginnings(after - 1, rest, found)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the short keywords that `rest` begins with and that are not ASCII.
+    fn short_inside(&self, rest: &str, found: &mut Found) -> Option<()> {
+        let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8());
+        for end in ends.take(SHORT - 1) {
+            let beginning = &rest[..end];
+            if !beginning.is_ascii() {
+                self.equal(beginning, found)?;
             }
         }
         Some(())
@@ -315,7 +330,7 @@ impl Found {
     }
 }
 
-/// Whether the word is short, so that it matches only if equal.
+/// Whether the word has fewer than [`SHORT`] characters.
 fn is_short(word: &str) -> bool {
     word.chars().nth(SHORT - 1).is_none()
 }

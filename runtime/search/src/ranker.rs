@@ -17,11 +17,20 @@
 //! B(t)     = −ln p
 //! M(q,d)   = Σ_t W(t,d) over the terms that occur in d outside the body
 //! E(q)     = Σ_t I(t) · e^−I(t)                             the score expected by chance
+//!            E and the Σ_t I(t) of conf leave out bigrams of scripts without spaces that no
+//!            document contains: the bundle does not speak the language, and its words in the
+//!            request, which are terms too, tell what the request is about
 //! near(q)  = Σ over neighbours in q, with or without a clause break between them, that occur at
 //!            most two terms apart in some skill, in either order: the smaller B of the two
 //! conf(q)  = (SCORE_SHARE · (S₁ + M₁) + near − CHANCE · E) / √max(Σ_t I(t), LEAST_INFORMATION)
 //!            at least 0
 //! ```
+//! Neighbours in q have no negation between them, and those in d are not in what its description says
+//! the skill is not for. The decision is between the documents that *support* the request: terms that
+//! a description excludes, which occur in its negative clauses and nowhere else but in the body, add
+//! to S alone, and a document is set aside if their information exceeds that of the terms that it
+//! describes.
+//!
 //! Scores are sums of integers, so they are identical on every machine. Equal scores are ordered by
 //! path. The caller decides what to do with a confidence and a lead. Every parameter is in
 //! `parameters.rs`.

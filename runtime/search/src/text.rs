@@ -5,7 +5,7 @@
 //! - [`tokenize`]: the words of a request that are matched with declared keywords (spec 3 §5.1).
 //! - [`Tokenizer`]: the terms that the ranker indexes: stems, in every script.
 //! - `clauses`: the phrases that a description quotes, and its negative clauses ("not for ...").
-//! - [`explicit_names`]: skill names that a request spells out.
+//! - [`mentions`]: skill names that a request spells out or forbids.
 //! - `numbering`: terms as numbers, for counting.
 //! - `corpus_frequencies`: how rare a stem is in public skills.
 
@@ -13,7 +13,7 @@ pub(crate) mod clauses;
 mod combining_marks;
 pub(crate) mod corpus_frequencies;
 mod ends;
-mod explicit_names;
+mod mentions;
 pub(crate) mod numbering;
 mod stem;
 mod stop_words;
@@ -22,7 +22,8 @@ mod tokens;
 
 use unicode_normalization::UnicodeNormalization;
 
-pub use explicit_names::explicit_names;
+pub use mentions::{Mentions, mentions};
+pub(crate) use stop_words::is_unspaced;
 pub use terms::{Token, Tokenizer};
 pub use tokens::tokenize;
 

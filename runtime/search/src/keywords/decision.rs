@@ -42,12 +42,12 @@ pub fn passes(score: f64, min_score: f64) -> bool {
 /// Decides from the scores that reach the minimum, best first.
 ///
 /// A gap equal to the threshold is a clear match, and with a threshold of 0 nothing is ambiguous.
-/// An ambiguous result has at least two candidates, even if `max_results` is less.
+/// An ambiguous result has at least one candidate, even if `max_results` is 0.
 pub fn decide(scores: &[f64], ambiguity_threshold: f64, max_results: u32) -> Decision {
     match scores {
         [] => Decision::NoMatch,
         [best, second, ..] if best - second + SAME < ambiguity_threshold => {
-            let most = usize::try_from(max_results).unwrap_or(usize::MAX).max(2);
+            let most = usize::try_from(max_results).unwrap_or(usize::MAX).max(1);
             Decision::Ambiguous(scores.len().min(most))
         }
         _ => Decision::Match,
@@ -82,8 +82,8 @@ mod tests {
             // Ties, and the number of candidates.
             (&[0.5, 0.5, 0.5, 0.5], 0.1, 3, Ambiguous(3)),
             (&[0.5, 0.5, 0.5, 0.5], 0.1, 10, Ambiguous(4)),
-            (&[0.5, 0.5], 0.1, 1, Ambiguous(2)),
-            (&[0.5, 0.5], 0.1, 0, Ambiguous(2)),
+            (&[0.5, 0.5], 0.1, 1, Ambiguous(1)),
+            (&[0.5, 0.5], 0.1, 0, Ambiguous(1)),
             (&[0.5, 0.5], 0.0, 3, Match),
             (&[1.0, 0.0], 1.0, 3, Match),
         ];

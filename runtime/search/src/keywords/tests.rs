@@ -9,7 +9,8 @@ use crate::text::{lower, tokenize};
 
 /// A literal implementation of spec 3 §5.2, with our decision on short words.
 fn naive_matches(token: &str, keyword: &str) -> bool {
-    if token.chars().count() < SHORT || keyword.chars().count() < SHORT {
+    let is_short = |word: &str| word.chars().count() < SHORT;
+    if is_short(token) || (is_short(keyword) && keyword.is_ascii()) {
         token == keyword
     } else {
         token.contains(keyword) || keyword.contains(token)
@@ -65,7 +66,14 @@ const PAIRS: &[(&str, &str, bool)] = &[
     ("golang", "go", false),
     // Short words are counted in characters.
     ("组件", "组件库", false),
-    ("组件库", "组件", false),
+    ("组件库", "组件", true),
+    ("请审查这份合同", "合同", true),
+    ("请审查这份合同", "同合", false),
+    ("请审查这份合同", "份", true),
+    ("合同", "合同审查", false),
+    ("合", "合同", false),
+    ("useé", "é", true),
+    ("usee", "us", false),
     ("组件库", "前端组件库", true),
     ("éé", "ééé", false),
     ("ééé", "éééé", true),

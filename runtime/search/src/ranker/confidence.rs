@@ -3,15 +3,15 @@
 //! confidence also depends on which fields of the skill contain the words, on whether they co-occur
 //! in some skill, and on the score expected by chance.
 
-use super::parameters::{CHANCE, Field, LEAST_INFORMATION, SCORE_SHARE};
+use super::parameters::{CHANCE, Field, LEAST_INFORMATION, SCORE_SHARE, is_excluded};
 use super::query::{Query, ScoreParts};
 use super::{DAMAGED, FRACTION, RankTable, Scored, cooccurrence, fixed};
 use crate::error::Error;
 
 impl RankTable<'_> {
-    /// The confidence that a request means its best document, given that document's explanation and
-    /// the [co-occurring](Self::cooccurring) neighbours of the query; at least 0. See the formula
-    /// in the documentation of [`super`].
+    /// The confidence that a request means its best document, given that document's
+    /// [supported](Self::supported) score, its explanation and the [co-occurring](Self::cooccurring)
+    /// neighbours of the query; at least 0. See the formula in the documentation of [`super`].
     pub fn confidence(
         &self,
         query: &Query,
@@ -21,7 +21,8 @@ impl RankTable<'_> {
     ) -> f64 {
         let score = self.weight(best.score + described(explanation));
         let sum = SCORE_SHARE * score + nearness(query, cooccurring) - CHANCE * by_chance(query);
-        let information = query.terms.iter().map(|term| term.information).sum::<u32>();
+        let terms = query.terms.iter().filter(|term| term.counts());
+        let information = terms.map(|term| term.information).sum::<u32>();
         let information = information.max(fixed(LEAST_INFORMATION));
         (sum / (f64::from(information) / FRACTION).sqrt()).max(0.0)
     }
@@ -48,10 +49,11 @@ impl RankTable<'_> {
     }
 }
 
-/// The sum of the impacts of terms that the document contains outside its body.
+/// The sum of the impacts of terms that the document contains outside its body and does not exclude.
 fn described(explanation: &ScoreParts) -> u32 {
     let terms = explanation.terms.iter();
-    let described = terms.filter(|(.., fields)| *fields != Field::Body.bit());
+    let described =
+        terms.filter(|(.., fields)| *fields != Field::Body.bit() && !is_excluded(*fields));
     described.map(|(_, impact, _)| u32::from(*impact)).sum()
 }
 
@@ -66,7 +68,7 @@ fn nearness(query: &Query, cooccurring: &[(usize, usize)]) -> f64 {
 /// The score expected by chance: the information of each term, times the probability that a skill
 /// contains it by chance.
 fn by_chance(query: &Query) -> f64 {
-    let terms = query.terms.iter();
+    let terms = query.terms.iter().filter(|term| term.counts());
     let information = terms.map(|term| f64::from(term.information) / FRACTION);
     information.map(|it| it * libm::exp(-it)).sum()
 }

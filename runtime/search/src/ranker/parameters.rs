@@ -29,6 +29,12 @@ impl Field {
     }
 }
 
+/// Whether a skill's description says that it is not for a term: the term occurs in negative clauses,
+/// and nowhere else but in the body.
+pub(crate) const fn is_excluded(mask: u8) -> bool {
+    mask & !Field::Body.bit() == Field::Negative.bit()
+}
+
 /// The parameters of a field.
 pub(crate) struct FieldRule {
     /// The name of the field in explanations.
@@ -45,7 +51,7 @@ pub(crate) const FIELDS: [FieldRule; 6] = [
     rule("keywords", 2.0, 0.7),
     rule("description", 1.5, 0.2),
     rule("quoted", 2.0, 0.3),
-    rule("negative", 0.3, 0.4),
+    rule("negative", 0.5, 0.4),
     rule("body", 0.2, 0.75),
 ];
 

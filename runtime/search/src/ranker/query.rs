@@ -1,11 +1,11 @@
 //! Parses a request into terms and neighbours that a [`RankTable`] knows, and explains scores by
 //! them.
 
-use super::parameters::{FIELDS, MAX_PARTS};
+use super::parameters::{FIELDS, Field, MAX_PARTS, is_excluded};
 use super::scoring::name_impact;
 use super::{DAMAGED, RankTable, SHARES, fixed, hash, information};
 use crate::error::Error;
-use crate::text::{Token, Tokenizer};
+use crate::text::{Token, Tokenizer, is_unspaced};
 
 /// A parsed request. Reusing it saves allocations.
 #[derive(Debug, Default)]
@@ -31,6 +31,16 @@ pub(super) struct QueryTerm {
     pub(super) information: u32,
     /// Its rarity in public skills, in the same units; 0 if no document contains it.
     pub(super) rarity: u32,
+    /// Whether it is of a script without spaces.
+    is_unspaced: bool,
+}
+
+impl QueryTerm {
+    /// Whether it counts in the confidence, which bigrams of a language that the bundle does not
+    /// speak do not.
+    pub(super) fn counts(&self) -> bool {
+        self.number.is_some() || !self.is_unspaced
+    }
 }
 
 /// How a document got its score.
@@ -53,6 +63,12 @@ impl ScoreParts {
         let pairs = self.pairs.iter().map(|(.., impact)| u32::from(*impact));
         let score = terms.chain(pairs).sum::<u32>() + self.name;
         score.min(u16::MAX.into())
+    }
+
+    /// Whether the document contains the term at this position in the query, and does not exclude it.
+    pub fn holds(&self, place: usize) -> bool {
+        let mut terms = self.terms.iter();
+        terms.any(|(term, _, fields)| *term == place && !is_excluded(*fields))
     }
 
     /// The share of the name that the request contains, from 0 to 1.
@@ -94,6 +110,9 @@ impl Query {
         let mut tokenizer = std::mem::take(&mut self.tokenizer);
         let mut before = None;
         tokenizer.tokens(request, |token| {
+            if token == Token::Negation {
+                before = None;
+            }
             let Token::Term(text) = token else { return };
             let place = self.add(text);
             let pair = before.zip(place);
@@ -118,6 +137,7 @@ impl Query {
                     number: None,
                     information: 0,
                     rarity: 0,
+                    is_unspaced: text.starts_with(is_unspaced),
                 });
                 self.terms.len() - 1
             })
@@ -154,6 +174,29 @@ impl RankTable<'_> {
             };
         }
         Some(())
+    }
+
+    /// The score of a document that counts for a decision: without the terms that its description
+    /// excludes. `None` if these are worth more than those that it describes, so that the request is
+    /// about something that the skill is not for.
+    pub fn supported(&self, query: &Query, explanation: &ScoreParts) -> Option<u32> {
+        let information = |place: usize| u64::from(query.terms[place].information);
+        let (mut excluded, mut described, mut sum) = (0, 0, 0_u16);
+        for (place, impact, fields) in &explanation.terms {
+            if is_excluded(*fields) {
+                excluded += information(*place);
+                continue;
+            }
+            sum = sum.saturating_add((*impact).into());
+            if *fields != Field::Body.bit() {
+                described += information(*place);
+            }
+        }
+        for (.., impact) in &explanation.pairs {
+            sum = sum.saturating_add((*impact).into());
+        }
+        let name = name_impact(sum, explanation.name_share);
+        (excluded <= described).then_some(u32::from(sum.saturating_add(name)))
     }
 
     /// Explains the document's score.

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 use wide::{u8x16, u16x8};
 
-use super::parameters::NAME_SHARE;
+use super::parameters::{Field, NAME_SHARE, is_excluded};
 use super::postings::{BLOCK, Impacts};
 use super::query::Query;
 use super::{DAMAGED, RankTable, TREE};
@@ -103,6 +103,54 @@ impl RankTable<'_> {
     ) -> Result<Vec<Scored>, Error> {
         self.accumulate(query, accumulators).ok_or(DAMAGED)?;
         self.top(named, limit, accept, accumulators).ok_or(DAMAGED)
+    }
+
+    /// The best of the documents, each with its tier, at most `limit`: those of the highest tier
+    /// first, of one tier those with the greatest score, and of one score the first in path order.
+    pub fn order(
+        &self,
+        query: &Query,
+        documents: impl Iterator<Item = (u32, u8)>,
+        limit: usize,
+        accumulators: &mut Accumulators,
+    ) -> Result<Vec<u32>, Error> {
+        self.accumulate(query, accumulators).ok_or(DAMAGED)?;
+        let key = |(document, tier): (u32, u8)| {
+            let at = document as usize;
+            let (score, order) = (accumulators.sums.get(at)?, self.orders.get(at)?);
+            Some((Reverse((tier, *score)), order & !TREE, document))
+        };
+        let keys: Option<Vec<_>> = documents.map(key).collect();
+        let mut keys = keys.ok_or(DAMAGED)?;
+        if limit < keys.len() {
+            keys.select_nth_unstable(limit);
+            keys.truncate(limit);
+        }
+        keys.sort_unstable();
+        Ok(keys.into_iter().map(|(.., document)| document).collect())
+    }
+
+    /// For each document 2 if its name contains all terms of the query, 1 if its name, keywords and
+    /// description together do, else 0. `None` if the query has no terms, or one that no document
+    /// contains.
+    pub fn tiers(&self, query: &Query) -> Result<Option<Vec<u8>>, Error> {
+        if query.terms.is_empty() || query.terms.iter().any(|term| term.number.is_none()) {
+            return Ok(None);
+        }
+        let mut counts = vec![(0_u16, 0_u16); self.len()];
+        for number in query.known_terms() {
+            for (document, fields) in self.term(number).ok_or(DAMAGED)?.fields {
+                let (named, described) = counts.get_mut(document as usize).ok_or(DAMAGED)?;
+                *named += u16::from(fields & Field::Name.bit() != 0);
+                *described += u16::from(!is_excluded(fields));
+            }
+        }
+        let all = query.terms.len();
+        let tier = |(named, described): (u16, u16)| {
+            let is_all = |count: u16| usize::from(count) == all;
+            u8::from(is_all(named)) + u8::from(is_all(described))
+        };
+        Ok(Some(counts.into_iter().map(tier).collect()))
     }
 
     fn accumulate(&self, query: &Query, into: &mut Accumulators) -> Option<()> {

@@ -4,13 +4,15 @@
 //! and the results are rounded to integers.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::cooccurrence::{self, WordBytes};
 use super::parameters::{BODY_SHARE, FIELDS, Field, MAX_POSTINGS, SATURATION};
 use super::{hash, information};
 use crate::parallel::{map, map_chunks};
-use crate::text::clauses::{clauses, is_negative, quoted};
+use crate::text::clauses::{is_inside, quoted, runs};
 use crate::text::numbering::Numbering;
+use crate::text::{Token, fold};
 use crate::word_map::WordMap;
 
 /// Fewer documents, or a hundred times as many terms, are counted faster than a thread starts.
@@ -67,13 +69,19 @@ pub(super) struct Posting {
 
 /// Counts the terms of the documents and computes their weights.
 pub(super) fn weigh(documents: &[Document<'_>]) -> Weighed {
-    Counted::join(map_chunks(documents, LEAST, count)).weigh()
+    let names = names(documents);
+    Counted::join(map_chunks(documents, LEAST, |chunk| count(chunk, &names))).weigh()
 }
 
-fn count(documents: &[Document<'_>]) -> Counted {
+/// The names that a description can send the reader to, in lower case.
+pub(super) fn names(documents: &[Document<'_>]) -> HashSet<String> {
+    documents.iter().map(|it| fold(&it.name)).collect()
+}
+
+fn count(documents: &[Document<'_>], names: &HashSet<String>) -> Counted {
     let mut counter = Counter::default();
     for document in documents {
-        counter.read(document);
+        counter.read(document, names);
     }
     counter.finish()
 }
@@ -113,50 +121,73 @@ struct Counts {
 }
 
 impl Counter {
-    fn read(&mut self, document: &Document<'_>) {
+    fn read(&mut self, document: &Document<'_>, names: &HashSet<String>) {
         self.field(Field::Name, &document.name);
         for keyword in &*document.keywords {
             self.field(Field::Keywords, keyword);
         }
-        for clause in clauses(&document.description) {
-            let is_negative = is_negative(clause);
-            let of = [Field::Description, Field::Negative][usize::from(is_negative)];
-            self.field(of, clause);
+        let own = fold(&document.name);
+        let is_other = |name: &str| {
+            let name = fold(name);
+            name != own && names.contains(&name)
+        };
+        let runs = runs(&document.description, is_other);
+        for run in &runs {
+            let of = [Field::Description, Field::Negative][usize::from(run.is_negative)];
+            self.field(of, run.text);
         }
+        let negative = runs.iter().filter(|run| run.is_negative);
+        let negative: Vec<&str> = negative.map(|run| run.text).collect();
         for phrase in quoted(&document.description) {
-            self.field(Field::Quoted, phrase);
+            if !is_inside(&negative, phrase) {
+                self.field(Field::Quoted, phrase);
+            }
         }
         self.cooccurrence.begin();
         self.field(Field::Body, &document.body);
         self.cooccurrence.begin();
-        let texts = [&*document.name, &*document.description];
-        for text in texts
-            .into_iter()
-            .chain(document.keywords.iter().map(String::as_str))
-        {
-            self.neighbours(text);
+        self.neighbours(&document.name);
+        for run in &runs {
+            if run.is_negative {
+                self.cooccurrence.begin();
+            } else {
+                self.neighbours(run.text);
+            }
+        }
+        for keyword in &*document.keywords {
+            self.neighbours(keyword);
         }
         self.documents.push(self.current.finish());
     }
 
-    /// Counts pairs of neighbouring terms. Fields are also split at dashes, which separate what a
-    /// skill is for from what it is not for; neighbours are not.
+    /// Counts pairs of neighbouring terms.
     fn neighbours(&mut self, text: &str) {
         let mut before = None;
-        self.numbering.tokens(text, |term| {
-            if let Some(term) = term {
-                self.cooccurrence.push(term);
+        self.numbering.tokens(text, |token| {
+            if token == Token::Negation {
+                self.cooccurrence.begin();
             }
-            self.current.pairs.extend(before.zip(term));
-            before = term;
+            let Token::Term(term) = token else {
+                before = None;
+                return;
+            };
+            self.cooccurrence.push(term);
+            self.current
+                .pairs
+                .extend(before.map(|before| (before, term)));
+            before = Some(term);
         });
     }
 
     fn field(&mut self, field: Field, text: &str) {
-        self.numbering.tokens(text, |term| {
-            let Some(term) = term else { return };
+        self.numbering.tokens(text, |token| {
+            let is_body = field == Field::Body;
+            if is_body && token == Token::Negation {
+                self.cooccurrence.begin();
+            }
+            let Token::Term(term) = token else { return };
             self.current.add(term, field);
-            if field == Field::Body {
+            if is_body {
                 self.cooccurrence.push(term);
             }
         });
@@ -461,7 +492,13 @@ mod tests {
             })
             .collect();
         let weighed = |size: usize| {
-            let weighed = Counted::join(documents.chunks(size).map(count).collect()).weigh();
+            let weighed = Counted::join(
+                documents
+                    .chunks(size)
+                    .map(|it| count(it, &names(&documents)))
+                    .collect(),
+            )
+            .weigh();
             let term = |it: Term| (it.text, it.information.to_bits(), it.postings, it.names);
             let terms: Vec<_> = weighed.terms.into_iter().map(term).collect();
             (terms, weighed.pairs, weighed.cooccurrence)

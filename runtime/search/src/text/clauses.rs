@@ -1,26 +1,86 @@
-//! Finds parts of a description that are treated specially: phrases in quotation marks, which are
-//! mostly examples of requests, and negative clauses, which say what the skill is not for.
+//! Splits a description into what the skill is for and what it is not for, and finds the phrases in
+//! quotation marks, which are mostly examples of requests.
 
-/// A clause that begins with one of these is negative.
-const NEGATIVE_STARTS: &[&str] = &[
-    "avoid",
-    "do not",
-    "don't",
-    "instead of",
-    "never",
-    "not for",
-    "should not",
-    "skip",
+use super::lower_char;
+use super::stop_words::is_unspaced;
+
+/// A part of a description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run<'t> {
+    /// Its text.
+    pub(crate) text: &'t str,
+    /// Whether it says what the skill is not for.
+    pub(crate) is_negative: bool,
+}
+
+/// What a cue of [`CUES`] excludes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// The rest of the sentence.
+    Rest,
+    /// The rest of the sentence, if the sentence begins with the cue.
+    Start,
+    /// The whole sentence: the negation comes last.
+    Whole,
+    /// The whole sentence, if it ends with the cue.
+    End,
+}
+
+use Scope::{End, Rest, Start, Whole};
+
+/// Words that say what a skill is not for, in lower case, and what they exclude.
+#[rustfmt::skip]
+const CUES: &[(&str, Scope)] = &[
+    ("avoid", Start), ("do not", Start), ("don't", Start), ("instead of", Start),
+    ("never", Start), ("should not", Start), ("skip", Start), ("except", Rest),
+    ("excluding", Rest), ("avoid for", Rest), ("avoid using", Rest), ("avoid when", Rest),
+    ("do not activate", Rest), ("do not apply", Rest), ("do not invoke", Rest),
+    ("do not trigger", Rest), ("do not use", Rest), ("don't activate", Rest),
+    ("don't apply", Rest), ("don't invoke", Rest), ("don't trigger", Rest), ("don't use", Rest),
+    ("never for", Rest), ("never use", Rest), ("never when", Rest), ("not applicable", Rest),
+    ("not for", Rest), ("not if", Rest), ("not intended", Rest), ("not meant", Rest),
+    ("not suitable", Rest), ("not suited", Rest), ("not to be used", Rest), ("not when", Rest),
+    ("but not", Rest), ("other than", Rest), ("rather than for", Rest), ("does not cover", Rest),
+    ("does not handle", Rest), ("does not support", Rest), ("doesn't cover", Rest),
+    ("doesn't handle", Rest), ("doesn't support", Rest), ("cannot be used", Rest),
+    ("must not be used", Rest), ("should not be used", Rest), ("shouldn't be used", Rest),
+    ("instead use", Whole), ("instead, use", Whole), ("out of scope", Whole), ("instead", End),
+    // French.
+    ("ne convient pas", Rest), ("ne couvre pas", Rest), ("ne pas", Rest), ("ne sert pas", Rest),
+    ("ne traite pas", Rest), ("n'utilise pas", Rest), ("n'utilisez pas", Rest),
+    ("pas pour", Rest), ("pas adapté", Rest), ("jamais pour", Rest), ("jamais", Start),
+    ("sauf", Rest), ("hormis", Rest), ("excepté", Rest), ("à l'exception", Rest),
+    ("à l'exclusion", Rest), ("éviter", Start), ("évitez", Start), ("évite", Start),
+    ("au lieu de", Start), ("utilise plutôt", Whole), ("utilisez plutôt", Whole),
+    ("utiliser plutôt", Whole),
+    // Chinese.
+    ("不适用", Rest), ("不適用", Rest), ("不适合", Rest), ("不適合", Rest), ("不用于", Rest),
+    ("不用於", Rest), ("不用来", Rest), ("不要用", Rest), ("不要使用", Rest), ("不要在", Rest),
+    ("不能用", Rest), ("不可用于", Rest), ("不可用於", Rest), ("不得用", Rest), ("不应用", Rest),
+    ("不是用", Rest), ("不支持", Rest), ("不支援", Rest), ("不包括", Rest), ("不包含", Rest),
+    ("不处理", Rest), ("不處理", Rest), ("不负责", Rest), ("不負責", Rest), ("不涉及", Rest),
+    ("请勿", Rest), ("請勿", Rest), ("切勿", Rest), ("勿用", Rest), ("避免用", Rest),
+    ("避免在", Rest), ("并非", Rest), ("而非", Rest), ("而不是", Rest), ("除外", Whole),
+    // Japanese.
+    ("には使わ", Whole), ("に使わない", Whole), ("使わないで", Whole), ("使いません", Whole),
+    ("使用しない", Whole), ("使用しません", Whole), ("対象外", Whole), ("を除く", Whole),
+    ("用ではあ", Whole), ("対応しません", Whole), ("対応していません", Whole), ("扱いません", Whole),
+    ("扱わない", Whole),
 ];
 
-/// A clause that contains one of these is negative.
-const NEGATIVE_INSIDE: &[&str] = &[
-    "do not trigger",
-    "do not use",
-    "don't use",
-    "not for",
-    "not to be used",
+/// Words before a cue that show that it tells what the skill does: `while excluding noise`.
+const DOES: &[&str] = &["by ", "while "];
+
+/// Words that end what a cue excludes, each with the space before it.
+const ENDS: &[&str] = &[" but ", " mais "];
+
+/// A sentence that begins with one of these and sends the reader to another skill is negative.
+const REDIRECTED: &[&str] = &[
+    "for", "if", "prefer", "see", "to", "try", "use", "utilise", "utilisez", "voir", "when",
 ];
+
+/// Words that send the reader to the skill that is named after them.
+const REDIRECTS: &[&str] = &["prefer", "see", "try", "use", "utilise", "utilisez", "voir"];
 
 /// Pairs of opening and closing quotation marks.
 const QUOTES: &[(char, char)] = &[
@@ -36,14 +96,48 @@ const QUOTES: &[(char, char)] = &[
 /// a stray one.
 const LONGEST_QUOTE: usize = 80;
 
-/// The clauses of a text: split at line ends, at dashes between spaces, and after punctuation that
-/// is followed by white space and ends a sentence.
-pub(crate) fn clauses(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n')
-        .flat_map(|line| line.split(" — "))
-        .flat_map(sentences)
+/// The parts of a description, in order: the longest stretches that say the same, what the skill is
+/// for or what it is not for. `is_other` returns whether a name is that of another skill.
+pub(crate) fn runs<'t>(text: &'t str, is_other: impl Fn(&str) -> bool) -> Vec<Run<'t>> {
+    let mut runs: Vec<Run<'t>> = Vec::new();
+    let mut end = 0;
+    let mut push = |until: usize, is_negative: bool| {
+        let before = runs.last().filter(|run| run.is_negative == is_negative);
+        let start = match before {
+            Some(run) => end - run.text.len(),
+            None => end,
+        };
+        if until > end {
+            if before.is_some() {
+                runs.pop();
+            }
+            let text = &text[start..until];
+            runs.push(Run { text, is_negative });
+            end = until;
+        }
+    };
+    let (mut start, mut in_list) = (0, false);
+    for sentence in sentences(text) {
+        let until = start + sentence.len();
+        let is_item = in_list && is_item(sentence);
+        if is_item || redirects(sentence, &is_other) {
+            push(until, true);
+        } else if let Some((from, to)) = excluded(sentence) {
+            push(start + from, false);
+            push(start + to, true);
+            push(until, false);
+            in_list = sentence.contains([':', '：']);
+        } else {
+            push(until, false);
+            in_list = false;
+        }
+        start = until;
+    }
+    runs
 }
 
+/// Splits a text after line ends, before dashes between spaces, and after punctuation that ends a
+/// sentence. The parts make up the text.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -51,12 +145,16 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
             return None;
         }
         let mut chars = rest.char_indices().peekable();
-        while let Some((_, c)) = chars.next() {
-            if let Some((after, next)) = chars.peek()
-                && matches!(c, '.' | '!' | '?' | ';')
-                && next.is_whitespace()
-            {
-                let (sentence, tail) = rest.split_at(*after);
+        while let Some((at, c)) = chars.next() {
+            let next = chars.peek().map_or(' ', |(_, next)| *next);
+            let is_end = match c {
+                '\n' | '。' | '！' | '？' | '；' => true,
+                '.' | '!' | '?' | ';' => next.is_whitespace(),
+                ' ' => rest[at..].starts_with(" — ") || rest[at..].starts_with(" – "),
+                _ => false,
+            };
+            if is_end {
+                let (sentence, tail) = rest.split_at(at + c.len_utf8());
                 rest = tail;
                 return Some(sentence);
             }
@@ -65,24 +163,125 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a clause is negative: it says what the skill is not for.
-pub(crate) fn is_negative(clause: &str) -> bool {
-    let clause = clause.trim().to_lowercase().replace('’', "'");
-    let begins = |start: &&str| {
-        clause
-            .strip_prefix(start)
-            .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-    };
-    NEGATIVE_STARTS.iter().any(begins)
-        || NEGATIVE_INSIDE.iter().any(|phrase| holds(&clause, phrase))
+/// Whether it is an item of a list.
+fn is_item(sentence: &str) -> bool {
+    let text = sentence.trim_start();
+    let numbered = text.trim_start_matches(|c: char| c == '(' || c.is_ascii_digit());
+    text.is_empty()
+        || text.starts_with(['-', '*', '•'])
+        || (numbered.len() < text.len() && numbered.starts_with([')', '.']))
 }
 
-/// Whether the text contains the phrase as whole words.
-fn holds(text: &str, phrase: &str) -> bool {
-    text.match_indices(phrase).any(|(at, _)| {
-        !text[..at].ends_with(char::is_alphanumeric)
-            && !text[at + phrase.len()..].starts_with(char::is_alphanumeric)
-    })
+/// The part of a sentence that says what the skill is not for.
+fn excluded(sentence: &str) -> Option<(usize, usize)> {
+    let begin = sentence.len() - sentence.trim_start().len();
+    let content = sentence
+        .trim_end_matches(|c: char| !c.is_alphanumeric())
+        .len();
+    let quoted = quoted(sentence);
+    let (mut before, mut first) = ('\0', None);
+    for (at, c) in sentence.char_indices() {
+        let is_start = !before.is_alphanumeric() || is_unspaced(c);
+        before = c;
+        if is_inside(&quoted, &sentence[at..]) {
+            continue;
+        }
+        let does = |words: &&str| sentence[..at].ends_with(*words);
+        if !is_start || DOES.iter().any(|it| does(&it)) {
+            continue;
+        }
+        for (cue, scope) in CUES {
+            let Some(length) = spelled(&sentence[at..], cue) else {
+                continue;
+            };
+            match scope {
+                Whole => return Some((0, sentence.len())),
+                End if at + length == content => return Some((0, sentence.len())),
+                Rest => first = first.or(Some(at)),
+                Start if at == begin => first = first.or(Some(at)),
+                Start | End => {}
+            }
+        }
+    }
+    first.map(|from| (from, from + reach(&sentence[from..])))
+}
+
+/// Whether a text begins inside one of the phrases, which are parts of the same text.
+pub(crate) fn is_inside(phrases: &[&str], text: &str) -> bool {
+    let at = text.as_ptr();
+    let mut phrases = phrases.iter();
+    phrases.any(|phrase| phrase.as_bytes().as_ptr_range().contains(&at))
+}
+
+/// How much of the text its cue excludes: up to an [end](ENDS), or the parenthesis that the text is
+/// in.
+fn reach(text: &str) -> usize {
+    let mut open = 0;
+    // Not at the start, where `but not` is a cue itself.
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '(' | '（' => open += 1,
+            ')' | '）' if open == 0 => return at,
+            ')' | '）' => open -= 1,
+            ' ' if ENDS.iter().any(|end| spelled(&text[at..], end).is_some()) => {
+                let is_cue = excluded(&text[at + 1..]).is_some_and(|(from, _)| from == 0);
+                if !is_cue {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The length of `cue` at the start of the text, in any case and with any apostrophe, as whole words.
+fn spelled(text: &str, cue: &str) -> Option<usize> {
+    let mut rest = text.chars();
+    for expected in cue.chars() {
+        let found = rest.next()?;
+        let found = if found == '’' { '\'' } else { found };
+        let is_same = if found.is_ascii() {
+            found.to_ascii_lowercase() == expected
+        } else {
+            lower_char(found).eq([expected])
+        };
+        if !is_same {
+            return None;
+        }
+    }
+    let rest = rest.as_str();
+    let ends = |c: char| !c.is_alphanumeric() || is_unspaced(c);
+    let is_whole = cue.ends_with(' ') || rest.chars().next().is_none_or(ends);
+    is_whole.then_some(text.len() - rest.len())
+}
+
+/// Whether a sentence sends the reader to another skill: `for CSV files, use the csv-export skill`.
+fn redirects(sentence: &str, is_other: impl Fn(&str) -> bool) -> bool {
+    let mut words = sentence.split_whitespace().peekable();
+    let has = |table: &[&str], word: &str| table.iter().any(|it| it.eq_ignore_ascii_case(word));
+    if !words.peek().is_some_and(|first| has(REDIRECTED, first)) {
+        return false;
+    }
+    while let Some(word) = words.next() {
+        if has(REDIRECTS, word) {
+            words.next_if(|word| matches!(*word, "the" | "le" | "la"));
+            let name = words.peek().map_or("", |word| bare(word));
+            let is_skill = words
+                .clone()
+                .nth(1)
+                .is_some_and(|word| bare(word) == "skill");
+            if (name.contains('-') || is_skill) && is_other(name) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// A word without the marks around it.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
 /// The phrases in quotation marks, without the marks.
@@ -123,44 +322,51 @@ fn phrase(text: &str, close: char) -> Option<&str> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn clauses_end_with_sentences_lines_and_dashes() {
-        let text = "Fill forms, v1.2 too. Merge files! Or split — by page;\nnot e.g. images";
-        let found: Vec<_> = clauses(text).map(str::trim).collect();
-        assert_eq!(
-            found,
-            [
-                "Fill forms, v1.2 too.",
-                "Merge files!",
-                "Or split",
-                "by page;",
-                "not e.g.",
-                "images"
-            ]
-        );
-        assert_eq!(clauses("").count(), 0);
-    }
+    /// Descriptions of the skill `own`; what it is not for is between braces.
+    const DESCRIPTIONS: &[&str] = &[
+        "",
+        "Use for images",
+        "Fill forms, v1.2 too. Merge files! Or split — by page",
+        "Nevertheless it works. Skipping tests is fine: what is not formatted. Avoidance of traps",
+        "Fills forms. {Do not use for images.} Signs them",
+        "Fills forms. {NOT for spreadsheets}",
+        "Fills forms; {don’t use it in CI}",
+        "This is {not for beginners}",
+        "Fills forms {but not tables, but not for long} but fast",
+        "Fills forms ({not for merging}) and signs them",
+        "Fills forms — {never for production }— and signs them",
+        "Use for “works, but not always” and \"do not use this\"",
+        "Everything {except PDF (and Word) files}",
+        "Lists files while excluding noise. All files, {excluding images}",
+        "{Avoid for:\n- images\n- tables\n\n}Use it for text",
+        "{Do not use for: (1) images.}{ (2) tables.} Signs forms.",
+        "Fills forms.{ For tables, use another tool instead.}{ Instead, use a camera.}",
+        "Use this instead of paper",
+        "Fills forms.{ For tables use the table-maker skill.}{ See `table-maker` for tables.}",
+        "Use own-skill for forms. Use docker-compose to start. Works with table-maker output",
+        "Remplit des formulaires, {pas pour les tableaux}",
+        "Remplit des formulaires. {N’utilisez pas pour les tableaux.} {Évitez les images}",
+        "Tous les fichiers {sauf les images. Utilisez plutôt un tableur.}",
+        "填写表单，{不适用于表格。}也能签名",
+        "润色中文文章{而非翻译；}{请勿用于合同。}",
+        "帳票を作る。{画像には使わないでください。}",
+    ];
 
     #[test]
-    fn negative_clauses_are_told_from_others() {
-        for clause in [
-            "Do not use for images",
-            " NOT for spreadsheets.",
-            "Don’t use it in CI",
-            "This is not for beginners",
-            "Never for production",
-            "Skip when offline",
-        ] {
-            assert!(is_negative(clause), "{clause}");
+    fn negative_parts_of_descriptions_are_found() {
+        for marked in DESCRIPTIONS {
+            let text = marked.replace(['{', '}'], "");
+            let found = runs(&text, |name| name == "table-maker");
+            let shown: String = found.iter().map(shown).collect();
+            assert_eq!(shown, marked.replace("}{", ""), "{text:?}");
         }
-        for clause in [
-            "Use for images",
-            "Nevertheless it works",
-            "Skipping tests is fine",
-            "what is not formatted",
-            "Avoidance of traps",
-        ] {
-            assert!(!is_negative(clause), "{clause}");
+    }
+
+    fn shown(run: &Run<'_>) -> String {
+        if run.is_negative {
+            format!("{{{}}}", run.text)
+        } else {
+            run.text.to_owned()
         }
     }
 

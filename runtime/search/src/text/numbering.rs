@@ -1,7 +1,7 @@
 //! Terms as numbers, for counting. Most words of a corpus repeat, so each distinct word is stemmed
 //! and looked up once; after that, one lookup turns a word into the number of its term.
 
-use super::terms::{Piece, Tokenizer, split};
+use super::terms::{Piece, Token, Tokenizer, split};
 use crate::word_map::WordMap;
 
 /// The number of words that are remembered. Frequent words come early, so more would cost memory
@@ -18,14 +18,15 @@ pub(crate) struct Numbering {
 }
 
 impl Numbering {
-    /// Passes the number of each term of `text` to `emit`, in order; `None` is a break.
-    pub(crate) fn tokens(&mut self, text: &str, mut emit: impl FnMut(Option<u32>)) {
+    /// Passes the tokens of `text` to `emit`, in order, with the number of each term.
+    pub(crate) fn tokens(&mut self, text: &str, mut emit: impl FnMut(Token<u32>)) {
         split(text, &mut |piece| match piece {
-            Piece::Break => emit(None),
-            Piece::Bigram(term) => emit(Some(number(&mut self.terms, term))),
+            Piece::Break => emit(Token::Break),
+            Piece::Negation => emit(Token::Negation),
+            Piece::Bigram(term) => emit(Token::Term(number(&mut self.terms, term))),
             Piece::Word(word, after) => {
                 if let Some(term) = self.word(word, after) {
-                    emit(Some(term));
+                    emit(Token::Term(term));
                 }
             }
         });
@@ -67,24 +68,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::text::Token;
 
     proptest! {
         #[test]
         fn numbers_stand_for_the_terms_of_the_tokenizer(
-            texts in proptest::collection::vec("([a-cC]{1,2}[+# .'é]{0,2}|the |\\PC ){0,12}", 0..6),
+            texts in proptest::collection::vec("([a-cC]{1,2}[+# .'é]{0,2}|the |not |\\PC ){0,12}", 0..6),
         ) {
             let (mut numbering, mut tokenizer) = (Numbering::default(), Tokenizer::default());
             let (mut numbers, mut expected) = (Vec::new(), Vec::new());
             for text in &texts {
                 numbering.tokens(text, |it| numbers.push(it));
                 tokenizer.tokens(text, |token| expected.push(match token {
-                    Token::Term(term) => Some(term.to_owned()),
-                    Token::Break => None,
+                    Token::Term(term) => Token::Term(term.to_owned()),
+                    Token::Break => Token::Break,
+                    Token::Negation => Token::Negation,
                 }));
             }
             let terms = numbering.into_terms();
-            let found = numbers.into_iter().map(|it| it.map(|it| terms[it as usize].to_string()));
+            let found = numbers.into_iter().map(|it| match it {
+                Token::Term(number) => Token::Term(terms[number as usize].to_string()),
+                Token::Break => Token::Break,
+                Token::Negation => Token::Negation,
+            });
             prop_assert_eq!(found.collect::<Vec<_>>(), expected);
         }
     }

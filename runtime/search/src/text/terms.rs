@@ -12,7 +12,8 @@
 //! - *Stop words* ([`is_term_stop_word`]) and single ASCII letters other than `c` and `r` are
 //!   dropped.
 //! - *Stems* are English ([`super::stem`]). Chinese, Japanese and Korean text has no spaces between
-//!   words (or, for Korean, none that separate stems), so its terms are character bigrams.
+//!   words (or, for Korean, none that separate stems), so its terms are character bigrams. Stop words
+//!   are cut out first ([`unspaced_start`]); a single character that is left beside one is no term.
 
 use std::ops::Range;
 
@@ -21,19 +22,24 @@ use unicode_normalization::UnicodeNormalization;
 use super::combining_marks::is_mark;
 use super::lower_char;
 use super::stem::stem;
-use super::stop_words::is_term_stop_word;
+use super::stop_words::{
+    UnspacedStart, is_negation, is_term_stop_word, is_unspaced, is_unspaced_negation,
+    unspaced_start,
+};
 use super::tokens::{is_apostrophe, without_elisions};
 
 /// Longer words, in bytes, are dropped: they are keys and digests, which are never searched for.
 const LONGEST: usize = 64;
 
 /// A token of a text.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Token<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token<T> {
     /// A term.
-    Term(&'a str),
+    Term(T),
     /// Punctuation between clauses: the terms before and after it are not neighbours.
     Break,
+    /// A word that negates what follows: the terms before and after it are not near each other.
+    Negation,
 }
 
 /// Splits texts into terms. It keeps its buffers, so that the next text allocates nothing.
@@ -45,9 +51,10 @@ pub struct Tokenizer {
 
 impl Tokenizer {
     /// Passes the terms of `text` to `emit`, in order, including duplicates.
-    pub fn tokens(&mut self, text: &str, mut emit: impl FnMut(Token<'_>)) {
+    pub fn tokens(&mut self, text: &str, mut emit: impl FnMut(Token<&str>)) {
         split(text, &mut |piece| match piece {
             Piece::Break => emit(Token::Break),
+            Piece::Negation => emit(Token::Negation),
             Piece::Bigram(term) => emit(Token::Term(term)),
             Piece::Word(word, after) => {
                 if let Some(term) = self.term(word, after) {
@@ -65,7 +72,7 @@ impl Tokenizer {
             start..start + of.len()
         };
         split(text, &mut |piece| match piece {
-            Piece::Break => {}
+            Piece::Break | Piece::Negation => {}
             Piece::Bigram(term) => emit(term, range(term)),
             Piece::Word(word, after) => {
                 if let Some(term) = self.term(word, after) {
@@ -108,6 +115,8 @@ impl Tokenizer {
 pub(super) enum Piece<'t> {
     /// See [`Token::Break`].
     Break,
+    /// See [`Token::Negation`].
+    Negation,
     /// A character bigram of a script without spaces, which is a term.
     Bigram(&'t str),
     /// A word, and the text after it.
@@ -125,6 +134,9 @@ pub(super) fn split<'t>(text: &'t str, emit: &mut impl FnMut(Piece<'t>)) {
         if let Some(end) = plain_end(rest) {
             let (word, after) = rest.split_at(end);
             rest = after;
+            if is_negation(word) {
+                emit(Piece::Negation);
+            }
             emit(Piece::Word(word, after));
             continue;
         }
@@ -133,6 +145,9 @@ pub(super) fn split<'t>(text: &'t str, emit: &mut impl FnMut(Piece<'t>)) {
             .unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         rest = after;
+        if is_negation(run) {
+            emit(Piece::Negation);
+        }
         for part in without_elisions(run) {
             split_run(part, rest, emit);
         }
@@ -157,7 +172,7 @@ fn split_run<'t>(run: &'t str, after: &'t str, emit: &mut impl FnMut(Piece<'t>))
     while let Some(first) = rest.chars().next() {
         if is_unspaced(first) {
             let end = rest.find(|c| !is_unspaced(c)).unwrap_or(rest.len());
-            bigrams(&rest[..end], emit);
+            split_unspaced(&rest[..end], emit);
             rest = &rest[end..];
         } else {
             let end = word_end(rest);
@@ -176,6 +191,31 @@ fn plain_end(text: &str) -> Option<usize> {
     let end = bytes.iter().take_while(|byte| is_plain(byte)).count();
     let parts = |next: &u8| next.is_ascii() && !next.is_ascii_alphabetic() && *next != b'\'';
     (end > 0 && bytes.get(end).is_none_or(parts)).then_some(end)
+}
+
+/// Splits a run of a script without spaces at its stop words.
+fn split_unspaced<'t>(run: &'t str, emit: &mut impl FnMut(Piece<'t>)) {
+    let (mut start, mut end) = (0, 0);
+    let part = |part: &'t str, emit: &mut _| {
+        let is_rest = part.len() < run.len() && part.chars().nth(1).is_none();
+        if !is_rest {
+            bigrams(part, emit);
+        }
+    };
+    while let Some(found) = unspaced_start(&run[end..]) {
+        match found {
+            UnspacedStart::StopWord(length) => {
+                part(&run[start..end], emit);
+                start = end + length;
+                if is_unspaced_negation(&run[end..start]) {
+                    emit(Piece::Negation);
+                }
+                end = start;
+            }
+            UnspacedStart::Word(length) => end += length,
+        }
+    }
+    part(&run[start..], emit);
 }
 
 /// Passes each character bigram to `emit`, or the single character of a run of one.
@@ -253,16 +293,6 @@ fn is_break(c: char) -> bool {
     )
 }
 
-/// Han, kana and Hangul: scripts without spaces between words or, for Hangul, with suffixes
-/// attached to the words that carry the meaning.
-fn is_unspaced(c: char) -> bool {
-    matches!(
-        u32::from(c),
-        0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff
-        | 0x2_0000..=0x3_ffff
-    )
-}
-
 /// Accents, points and vowel signs, which writers often omit.
 fn is_dropped_mark(c: char) -> bool {
     matches!(u32::from(c), 0x0300..=0x036f | 0x0591..=0x05c7 | 0x064b..=0x065f | 0x0670)
@@ -274,7 +304,7 @@ mod tests {
 
     use super::*;
 
-    /// Text, and its terms separated by spaces; `|` is a break.
+    /// Text, and its terms separated by spaces; `|` is a break, `!` a negation.
     const TEXTS: &[(&str, &str)] = &[
         ("", ""),
         ("the of a le la les what how please", ""),
@@ -282,7 +312,11 @@ mod tests {
         ("fill the PDF forms, then merge", "fill pdf form | merg"),
         ("Déployer l’API à Zürich", "deploy api zurich"),
         ("re\u{301}sume\u{301} résumé", "resum resum"),
-        ("what's the user's files, don't", "user file |"),
+        ("what's the user's files, don't", "user file | !"),
+        (
+            "merge, not fill, without C’s tables",
+            "merg | ! fill | ! without c tabl",
+        ),
         (
             "fetchUserById HTTPServer iOS parseJSON",
             "fetch user id httpserver io parsejson",
@@ -295,6 +329,9 @@ mod tests {
         ("v1.10 3.5", "v1 | 10 3 | 5"),
         ("创建组件", "创建 建组 组件"),
         ("React组件 の", "react 组件 の"),
+        ("帮我写这周的周报", "周报"),
+        ("合并不要填写表单", "合并 ! 填写 写表 表单"),
+        ("B站 请求是否有效的", "站 请求 有效"),
         ("认证。组件", "认证 | 组件"),
         ("로그인", "로그 그인"),
         ("ＰＤＦ ﬁle", "pdf file"),
@@ -322,6 +359,7 @@ mod tests {
             parts.push(match token {
                 Token::Term(term) => term.to_owned(),
                 Token::Break => "|".to_owned(),
+                Token::Negation => "!".to_owned(),
             });
         });
         parts.join(" ")

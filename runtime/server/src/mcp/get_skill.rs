@@ -14,7 +14,7 @@ use super::tools::ToolCall;
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
   "properties": {
-    "context": { "type": "string", "minLength": 1, "description": "The task in words" },
+    "context": { "type": "string", "description": "The task in words" },
     "explain": { "type": "boolean", "description": "Also say why" }
   },
   "required": ["context"],
@@ -23,7 +23,9 @@ pub(crate) const INPUT: &str = r#"{
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let arguments = call.arguments.only(&["context", "explain"])?;
-    let (context, explain) = (arguments.text("context")?, arguments.flag("explain")?);
+    // Nothing matches a blank request; that is an answer, not a mistake.
+    let context = arguments.text_by("context", &[])?;
+    let explain = arguments.flag("explain")?;
     let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;
     let candidate = |found| candidate(&route, found, explain);
@@ -44,7 +46,21 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
                 .collect::<Result<Vec<_>, _>>()?,
             "message": "Multiple skills match. Specify your need or pick a skill_path.",
         }),
-        _ => json!({ "no_match": true, "message": "No skill matches the given context." }),
+        _ => {
+            let mut answer = json!({
+                "no_match": true,
+                "message": "No skill matches the given context.",
+            });
+            if !route.closest.is_empty() {
+                let closest = route.closest.iter().map(|found| {
+                    let mut candidate = candidate(found)?;
+                    candidate["below_threshold"] = found.below_threshold.into();
+                    Ok(candidate)
+                });
+                answer["candidates"] = closest.collect::<Result<_, Error>>()?;
+            }
+            answer
+        }
     };
     answer["ranker"] = json!(route.ranker);
     if explain && route.ranker != "keywords" {

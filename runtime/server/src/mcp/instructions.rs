@@ -25,7 +25,7 @@ pub(crate) fn text(toolset: ToolSet, can_change: bool) -> String {
         .find_map(|(tool, how)| Some(how.replace("{}", toolset.name(tool)?)));
     let load = load.map_or_else(String::new, |load| format!(" {load}."));
     let first = format!("{HEAD}{}.{load}", find(toolset));
-    let changes = can_change.then(|| changes(toolset));
+    let changes = can_change.then(|| changes(toolset)).flatten();
     let lines = [Some(first), fetch(toolset), changes];
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
@@ -50,10 +50,11 @@ fn fetch(toolset: ToolSet) -> Option<String> {
     Some(format!("Fetch a file that a text refers to with {tool}."))
 }
 
-fn changes(toolset: ToolSet) -> String {
-    let refresh = toolset.name("refresh_skills");
-    let refresh = refresh.map_or_else(String::new, |tool| format!("; `{tool}` forces a reload"));
-    format!("Changes to skills are picked up before every call{refresh}.")
+fn changes(toolset: ToolSet) -> Option<String> {
+    let refresh = toolset.name("refresh_skills")?;
+    Some(format!(
+        "Changes to skills are picked up before every call; `{refresh}` forces a reload."
+    ))
 }
 
 #[cfg(test)]
@@ -85,19 +86,16 @@ mod tests {
             ),
             (
                 "loader",
-                " in the description of `skill`. Load it with `skill` (its name) and follow it.\n\
-                 Changes to skills are picked up before every call.",
+                " in the description of `skill`. Load it with `skill` (its name) and follow it.",
             ),
             (
                 "catalog",
-                ": `skills_search` (words) or `skills_list` (all). Follow the text that `skills_list` with `includeBody` returns.\n\
-                 Changes to skills are picked up before every call.",
+                ": `skills_search` (words) or `skills_list` (all). Follow the text that `skills_list` with `includeBody` returns.",
             ),
             (
                 "",
                 ": `get_skill` (the task in words) or `skills_search` (words). Load it with `skill` (its name) and follow it.\n\
-                 Fetch a file that a text refers to with the tool for files.\n\
-                 Changes to skills are picked up before every call.",
+                 Fetch a file that a text refers to with the tool for files.",
             ),
             (
                 "refresh_skills",

@@ -1,6 +1,6 @@
 //! `skills_search` (spec 4, `skills.search`): the skills whose names, descriptions and bodies hold
-//! every word of a query or, if there are none, those that come closest. Filters and pages are
-//! additions, and optional.
+//! every word of a query, best first; with `match: ranked`, those that come closest. Filters and
+//! pages are additions, and optional.
 
 use serde_json::{Value, json};
 use skillbundle_format::{Dialect, Hit, Hits, Matched, Search};
@@ -14,12 +14,13 @@ use crate::source::Generation;
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
   "properties": {
-    "query": { "type": "string", "description": "Keywords to match (all whitespace-separated tokens must be present; if no skill has them all, the closest are returned)", "minLength": 1 },
+    "query": { "type": "string", "minLength": 1 },
     "limit": { "type": "integer", "description": "Maximum number of hits", "minimum": 1, "maximum": 25, "default": 10 },
-    "path": { "type": "string", "description": "Only skills at or below this path, such as \"ui\"" },
-    "dialect": { "type": "string", "enum": ["folder", "tree"], "description": "Only skills of this dialect" },
-    "tag": { "type": "string", "description": "Only skills with this tag or keyword in their frontmatter" },
-    "cursor": { "type": "string", "description": "nextCursor of the previous page, with the same query and filters" }
+    "match": { "type": "string", "enum": ["all", "ranked"], "description": "ranked: the closest, with any of the words" },
+    "path": { "type": "string", "description": "Only below this path" },
+    "dialect": { "type": "string", "enum": ["folder", "tree"] },
+    "tag": { "type": "string", "description": "Only with this tag or keyword" },
+    "cursor": { "type": "string", "description": "nextCursor of a page" }
   },
   "required": ["query"],
   "additionalProperties": false
@@ -31,7 +32,8 @@ pub(crate) const OUTPUT: &str = r#"{
     "query": { "type": "string" },
     "limit": { "type": "integer" },
     "total": { "type": "integer", "description": "Number of matching skills, including those not shown" },
-    "match": { "type": "string", "enum": ["all", "ranked", "none"], "description": "all: every result contains every word; ranked: no skill does, and these are the closest, best first" },
+    "match": { "type": "string", "enum": ["all", "ranked", "none"], "description": "all: every result contains every word; ranked: the closest; none: nothing found" },
+    "message": { "type": "string", "description": "If nothing was found: what to try" },
     "results": {
       "type": "array",
       "items": {
@@ -63,6 +65,9 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         "results": found.hits.iter().map(|hit| result(hit, call.skills)).collect::<Vec<_>>(),
     });
     let end = search.skip.saturating_add(found.hits.len());
+    if found.matched == Matched::None {
+        answer["message"] = json!(text);
+    }
     if !found.hits.is_empty() && end < found.total {
         let next = pages.cursor(end);
         text.push_str("\nFor more, search again with cursor ");
@@ -74,11 +79,15 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
 
 /// The search that the arguments describe, and the pages of its answer.
 fn search<'a>(call: &ToolCall<'a>) -> Result<(Search<'a>, Cursors), ToolError> {
-    let known = &["query", "limit", "path", "dialect", "tag", "cursor"];
+    let known = &[
+        "query", "limit", "match", "path", "dialect", "tag", "cursor",
+    ];
     let arguments = call.arguments.only(known)?;
     let mut search = Search {
         query: arguments.text("query")?,
         limit: arguments.integer("limit", 1..=25, 10)? as usize,
+        ranked: arguments.choice("match", &Matched::CHOICES, Matched::as_str)?
+            == Some(Matched::Ranked),
         path: arguments.optional_text("path")?,
         dialect: arguments.choice("dialect", &Dialect::ALL, Dialect::as_str)?,
         tag: arguments.optional_text("tag")?,
@@ -88,12 +97,17 @@ fn search<'a>(call: &ToolCall<'a>) -> Result<(Search<'a>, Cursors), ToolError> {
     let [path, dialect, tag] = filters(&search).map(|(_, value)| value);
     let pages = Cursors::new(
         call.skills.content_address(),
-        &[search.query, path, dialect, tag],
+        &[search.query, rule(&search), path, dialect, tag],
     );
     if let Some(cursor) = arguments.optional_text("cursor")? {
         search.skip = pages.skipped("cursor", cursor)? as usize;
     }
     Ok((search, pages))
+}
+
+/// The value of `match`.
+const fn rule(search: &Search<'_>) -> &'static str {
+    if search.ranked { "ranked" } else { "all" }
 }
 
 /// The filters by name; the empty ones are off.
@@ -126,11 +140,22 @@ fn lines(found: &Hits<'_>, most: usize) -> Result<String, ToolError> {
 fn headed(found: &Hits<'_>, search: &Search<'_>) -> String {
     let (query, only) = (search.query.trim(), only(filters(search)));
     let part = part(found, search.skip);
-    if found.matched == Matched::Ranked {
-        let query = shortened(query);
-        format!("No skill contains every word of \"{query}\"{only}. The closest, best first{part}:")
-    } else {
-        format!("{}{only}{part}", counted(found.total, query))
+    match (found.matched, search.ranked) {
+        (Matched::All, _) => format!("{}{only}{part}", counted(found.total, query)),
+        (Matched::Ranked, _) => {
+            let query = shortened(query);
+            format!("The skills closest to \"{query}\"{only}, best first{part}:")
+        }
+        (Matched::None, false) => {
+            let query = shortened(query);
+            format!(
+                "No skill contains every word of \"{query}\"{only}; search with match \"ranked\" for the closest."
+            )
+        }
+        (Matched::None, true) => {
+            let query = shortened(query);
+            format!("No skill contains a word of \"{query}\"{only}.")
+        }
     }
 }
 

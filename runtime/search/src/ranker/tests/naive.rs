@@ -9,8 +9,8 @@ use super::super::parameters::{
     SATURATION, SCORE_SHARE,
 };
 use super::super::{Document, FRACTION, count, fixed, share};
-use crate::text::clauses::{clauses, is_negative, quoted};
-use crate::text::{Token, Tokenizer};
+use crate::text::clauses::{Run, is_inside, quoted, runs as split};
+use crate::text::{Token, Tokenizer, fold, is_unspaced};
 
 fn terms(text: &str) -> Vec<String> {
     runs(text).concat()
@@ -21,9 +21,28 @@ fn runs(text: &str) -> Vec<Vec<String>> {
     let mut runs = vec![Vec::new()];
     Tokenizer::default().tokens(text, |token| match token {
         Token::Term(term) => runs.last_mut().expect("never empty").push(term.to_owned()),
-        Token::Break => runs.push(Vec::new()),
+        Token::Break | Token::Negation => runs.push(Vec::new()),
     });
     runs
+}
+
+/// Adds the terms of a text; a negation begins a new stretch.
+fn stretch(text: &str, stretches: &mut Vec<Vec<String>>) {
+    Tokenizer::default().tokens(text, |token| match token {
+        Token::Term(term) => stretches
+            .last_mut()
+            .expect("never empty")
+            .push(term.to_owned()),
+        Token::Negation => stretches.push(Vec::new()),
+        Token::Break => {}
+    });
+}
+
+/// The terms of a text between its negations.
+fn stretches(text: &str) -> Vec<Vec<String>> {
+    let mut stretches = vec![Vec::new()];
+    stretch(text, &mut stretches);
+    stretches
 }
 
 /// In the order of [`FIELDS`].
@@ -36,19 +55,34 @@ const ALL: [Field; FIELDS.len()] = [
     Field::Body,
 ];
 
-fn field(document: &Document<'_>, field: Field) -> Vec<String> {
+/// The parts of a document's description.
+fn parts<'t>(documents: &[Document<'_>], document: &'t Document<'_>) -> Vec<Run<'t>> {
+    let is_name = |name: &str, it: &Document<'_>| fold(&it.name) == fold(name);
+    split(&document.description, |name| {
+        !is_name(name, document) && documents.iter().any(|it| is_name(name, it))
+    })
+}
+
+fn field(documents: &[Document<'_>], document: &Document<'_>, field: Field) -> Vec<String> {
     let described = |negative: bool| {
-        let clauses = clauses(&document.description).filter(|it| is_negative(it) == negative);
-        clauses.flat_map(terms).collect()
+        let parts = parts(documents, document).into_iter();
+        let parts = parts.filter(|it| it.is_negative == negative);
+        parts.flat_map(|it| terms(it.text)).collect()
     };
     match field {
         Field::Name => terms(&document.name),
         Field::Keywords => document.keywords.iter().flat_map(|it| terms(it)).collect(),
         Field::Description => described(false),
-        Field::Quoted => quoted(&document.description)
-            .into_iter()
-            .flat_map(terms)
-            .collect(),
+        Field::Quoted => {
+            let parts = parts(documents, document);
+            let is_negative = |phrase: &str| {
+                let mut parts = parts.iter().filter(|it| it.is_negative);
+                parts.any(|part| is_inside(&[part.text], phrase))
+            };
+            let phrases = quoted(&document.description).into_iter();
+            let phrases = phrases.filter(|phrase| !is_negative(phrase));
+            phrases.flat_map(terms).collect()
+        }
         Field::Negative => described(true),
         Field::Body => terms(&document.body),
     }
@@ -64,7 +98,7 @@ pub(super) struct Naive<'a> {
 
 impl<'a> Naive<'a> {
     pub(super) fn new(documents: &'a [Document<'a>]) -> Self {
-        let read = |document| ALL.map(|it| field(document, it));
+        let read = |document| ALL.map(|it| field(documents, document, it));
         let mut naive = Self {
             documents,
             fields: documents.iter().map(read).collect(),
@@ -142,13 +176,15 @@ impl<'a> Naive<'a> {
         let best = best as usize;
         let described: f64 = distinct
             .iter()
-            .filter(|term| self.holds(best, 0..5, term))
+            .filter(|term| self.holds(best, 0..4, term))
             .map(|term| self.impact(best, term))
             .sum();
         let score = f64::from(score) + described;
         let score = score * stored(self.greatest) / 255.0;
-        let pairs: BTreeSet<(&String, &String)> = asked
-            .windows(2)
+        let stretches = stretches(request);
+        let pairs: BTreeSet<(&String, &String)> = stretches
+            .iter()
+            .flat_map(|it| it.windows(2))
             .map(|it| ((&it[0]).min(&it[1]), (&it[0]).max(&it[1])))
             .filter(|(one, other)| one != other)
             .collect();
@@ -157,10 +193,14 @@ impl<'a> Naive<'a> {
             .filter(|(one, other)| self.cooccur(one, other) || passes(one, other))
             .map(|(one, other)| stored(-libm::log(share(one).max(share(other)))))
             .sum();
+        let documents = self.documents.len();
+        let is_known = |term: &str| (0..documents).any(|it| self.holds(it, 0..6, term));
+        let counts = |term: &&&String| is_known(term) || !term.starts_with(is_unspaced);
         let information = |term: &&String| stored(self.information(term));
-        let all: f64 = distinct.iter().map(information).sum();
+        let all: f64 = distinct.iter().filter(counts).map(information).sum();
         let by_chance: f64 = distinct
             .iter()
+            .filter(counts)
             .map(information)
             .map(|it| it * libm::exp(-it))
             .sum();
@@ -171,16 +211,19 @@ impl<'a> Naive<'a> {
     /// Whether the terms occur at most two apart in a text of some document.
     fn cooccur(&self, one: &str, other: &str) -> bool {
         let described = |it: &Document<'_>| {
-            let texts = [&*it.name, &*it.description];
-            let texts = texts
-                .into_iter()
-                .chain(it.keywords.iter().map(String::as_str));
-            texts.flat_map(terms).collect::<Vec<_>>()
+            let mut found = stretches(&it.name);
+            for part in parts(self.documents, it) {
+                if part.is_negative {
+                    found.push(Vec::new());
+                } else {
+                    stretch(part.text, &mut found);
+                }
+            }
+            it.keywords.iter().for_each(|it| stretch(it, &mut found));
+            found
         };
-        let mut texts = self
-            .documents
-            .iter()
-            .flat_map(|it| [described(it), terms(&it.body)]);
+        let documents = self.documents.iter();
+        let mut texts = documents.flat_map(|it| [described(it), stretches(&it.body)].concat());
         texts.any(|text| {
             text.iter().enumerate().any(|(at, term)| {
                 let around = &text[at.saturating_sub(2)..text.len().min(at + 3)];
@@ -191,9 +234,10 @@ impl<'a> Naive<'a> {
 
     fn neighbours(&self, document: usize, pair: &[String]) -> bool {
         let document = &self.documents[document];
-        let texts = [&*document.name, &*document.description];
+        let parts = parts(self.documents, document).into_iter();
+        let parts = parts.filter(|it| !it.is_negative).map(|it| it.text);
+        let texts = std::iter::once(&*document.name).chain(parts);
         texts
-            .into_iter()
             .chain(document.keywords.iter().map(String::as_str))
             .flat_map(runs)
             .any(|run| run.windows(2).any(|it| it == pair))
@@ -202,7 +246,8 @@ impl<'a> Naive<'a> {
     pub(super) fn scores(&self, request: &str) -> Vec<u32> {
         let asked = terms(request);
         let distinct: BTreeSet<&String> = asked.iter().collect();
-        let pairs: BTreeSet<&[String]> = asked.windows(2).collect();
+        let stretches = stretches(request);
+        let pairs: BTreeSet<&[String]> = stretches.iter().flat_map(|it| it.windows(2)).collect();
         let all = self.documents.len();
         (0..all)
             .map(|document| {

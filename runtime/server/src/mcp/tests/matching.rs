@@ -175,7 +175,7 @@ fn the_number_of_candidates_follows_the_content_configuration() {
     let mut skills = set((0..6)
         .map(|n| tree(&format!("s{n}"), "d", &["auth"], "x"))
         .collect());
-    for (most, shown) in [(3, 3), (5, 5), (0, 2)] {
+    for (most, shown) in [(3, 3), (5, 5), (1, 1), (0, 1)] {
         skills.settings.max_results = most;
         let answer = data(&client(skills.clone()).tool("get_skill", &json!({ "context": "auth" })));
         assert_eq!(answer["candidates"].as_array().unwrap().len(), shown);

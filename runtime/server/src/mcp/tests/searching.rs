@@ -87,7 +87,14 @@ fn skills_search_requires_every_word_and_counts_beyond_its_limit() {
     );
     assert_eq!(
         client.tool("skills_search", &json!({ "query": "coffee" }))["structuredContent"],
-        json!({ "query": "coffee", "limit": 10, "total": 0, "match": "none", "results": [] })
+        json!({
+            "query": "coffee",
+            "limit": 10,
+            "total": 0,
+            "match": "none",
+            "results": [],
+            "message": "No skill contains every word of \"coffee\"; search with match \"ranked\" for the closest.",
+        })
     );
     assert_eq!(
         client.tool("skills_search", &json!({ "query": "tea", "limit": 25 }))["structuredContent"]
@@ -132,7 +139,7 @@ fn names(result: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn if_no_skill_contains_every_word_the_closest_are_marked_as_such() {
+fn the_closest_are_found_if_asked_for_and_marked_as_such() {
     let filler = "Nothing of interest stands here. ".repeat(20);
     let body = format!("\nGreen paint. {filler}Steep green tea below boiling. {filler}");
     let mut client = client(set(vec![
@@ -140,7 +147,15 @@ fn if_no_skill_contains_every_word_the_closest_are_marked_as_such() {
         folder("coffee", "Roasts coffee beans", "\n# Beans\n"),
         folder("knit", "Makes socks", "\nTwo needles.\n"),
     ]));
-    let query = json!({ "query": "how do I steep green tea and coffee?" });
+    let query = "how do I steep green tea and coffee?";
+    let result = client.tool("skills_search", &json!({ "query": query }));
+    let nothing = format!(
+        "No skill contains every word of \"{query}\"; search with match \"ranked\" for the closest."
+    );
+    assert_eq!(text(&result), nothing);
+    assert_eq!(result["structuredContent"]["match"], "none");
+    assert_eq!(result["structuredContent"]["message"], nothing);
+    let query = json!({ "query": query, "match": "ranked" });
     let result = client.tool("skills_search", &query);
     let answer = &result["structuredContent"];
     assert_eq!(
@@ -168,7 +183,7 @@ fn if_no_skill_contains_every_word_the_closest_are_marked_as_such() {
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     assert!(
         text(&result).starts_with(
-            "No skill contains every word of \"how do I steep green tea and coffee?\". The closest, best first:\n- "
+            "The skills closest to \"how do I steep green tea and coffee?\", best first:\n- "
         ),
         "{}",
         text(&result)
@@ -213,14 +228,13 @@ fn filters_narrow_both_rules_and_are_off_unless_given() {
     // Others hold every word, but none of those that were asked for.
     let result = client.tool(
         "skills_search",
-        &json!({ "query": "steep boiling", "dialect": "tree" }),
+        &json!({ "query": "steep boiling", "dialect": "tree", "match": "ranked" }),
     );
     assert_eq!(names(&result), pots);
     assert_eq!(result["structuredContent"]["match"], "ranked");
     assert!(
-        text(&result).starts_with(
-            "No skill contains every word of \"steep boiling\" (only dialect tree). The closest"
-        ),
+        text(&result)
+            .starts_with("The skills closest to \"steep boiling\" (only dialect tree), best first"),
         "{}",
         text(&result)
     );
@@ -229,9 +243,10 @@ fn filters_narrow_both_rules_and_are_off_unless_given() {
 #[test]
 fn pages_follow_one_another_to_the_end() {
     let mut client = client(shelf());
-    for query in ["boiling", "boiling teapots of steel"] {
-        let whole = client.tool("skills_search", &json!({ "query": query }));
-        let (mut found, mut arguments) = (Vec::new(), json!({ "query": query, "limit": 4 }));
+    for (query, rule) in [("boiling", "all"), ("boiling teapots of steel", "ranked")] {
+        let whole = client.tool("skills_search", &json!({ "query": query, "match": rule }));
+        let mut arguments = json!({ "query": query, "match": rule, "limit": 4 });
+        let mut found = Vec::new();
         for page in 1.. {
             let result = client.tool("skills_search", &arguments);
             let answer = &result["structuredContent"];
@@ -294,5 +309,31 @@ fn a_cursor_of_another_search_or_state_is_rejected() {
             "error": "stale cursor: the skills have changed since it was issued; search again without `cursor`",
             "code": "stale_cursor",
         })
+    );
+}
+
+#[test]
+fn names_come_before_descriptions_and_these_before_bodies() {
+    let body = "\nDeploy rollback. ".repeat(30);
+    let mut skills: Vec<SkillEntry> = (0..20)
+        .map(|n| folder(&format!("a{n:02}"), "Says something else", &body))
+        .collect();
+    skills.push(folder("notes", "Deploy with a rollback", "\nText.\n"));
+    skills.push(folder("rollback-deploy", "Ships", "\nText.\n"));
+    skills.push(folder("team/deploy-rollback", "Ships", "\nText.\n"));
+    skills.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut client = client(set(skills));
+    let ask = |query: &str| json!({ "query": query, "limit": 5 });
+    let result = client.tool("skills_search", &ask("deploy rollback"));
+    let expected = ["deploy-rollback", "rollback-deploy", "notes", "a00", "a01"];
+    assert_eq!(names(&result), expected);
+    assert_eq!(result["structuredContent"]["total"], 23);
+    let score = &result["structuredContent"]["results"][0]["score"];
+    assert_eq!(score, 2, "the number of words, as specification 4 says");
+    // Parts of words are no terms; the text decides.
+    let result = client.tool("skills_search", &ask("depl rollb"));
+    assert_eq!(
+        names(&result),
+        ["rollback-deploy", "deploy-rollback", "notes", "a00", "a01"]
     );
 }
