@@ -477,7 +477,7 @@ pub(crate) fn over_embedded(roots: &[SkillRoot]) -> impl Source {
 /// there are any.
 fn lay_over(set: &mut SkillSet, embedded: &Bundle) -> Result<(), skillbundle_format::Error> {
     if embedded::IS_HANDBOOK {
-        set.extend_from_unlisted(embedded)
+        set.extend_from_handbook(embedded)
     } else {
         set.extend_from(embedded)
     }

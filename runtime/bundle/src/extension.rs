@@ -225,8 +225,8 @@ impl<'a> Published<'a> {
         Ok(children)
     }
 
-    /// The skills whose names start with this prefix, sorted by name; skills with equal names in
-    /// listing order.
+    /// The listed skills whose names start with this prefix, sorted by name; skills with equal names
+    /// in listing order.
     pub fn names_starting_with<'p>(
         &self,
         prefix: &'p str,
@@ -238,20 +238,31 @@ impl<'a> Published<'a> {
             published.skill(number as usize)
         };
         let first = lower_bound(0..self.len(), |at| Ok(*named(at)?.name < *prefix))?;
+        let is_listed = move |skill: &Result<PublishedSkill<'_>, Error>| match skill {
+            Ok(skill) => skill.number < published.listed(),
+            Err(_) => true,
+        };
         Ok((first..self.len())
             .map(named)
-            .take_while(move |skill| starts(skill, |skill| &*skill.name, prefix)))
+            .take_while(move |skill| starts(skill, |skill| &*skill.name, prefix))
+            .filter(is_listed))
     }
 
-    /// The URIs of files that start with this prefix, sorted.
+    /// The URIs of files of listed skills that start with this prefix, sorted.
     pub fn uris_starting_with<'p>(
         &self,
         prefix: &'p str,
     ) -> Result<impl Iterator<Item = Result<&'a str, Error>> + use<'a, 'p>, Error> {
         let published = *self;
+        let listed = u32::try_from(self.listed()).unwrap_or(u32::MAX);
+        let is_listed = move |at: &usize| match published.resource_row(*at) {
+            Ok(row) => row.owner.to_native() < listed,
+            Err(_) => true,
+        };
         Ok((self.first_from(prefix)?..self.resources())
-            .map(move |at| published.uri(at))
-            .take_while(move |uri| starts(uri, |uri| *uri, prefix)))
+            .take_while(move |at| starts(&published.uri(*at), |uri| *uri, prefix))
+            .filter(is_listed)
+            .map(move |at| published.uri(at)))
     }
 
     fn resources(&self) -> usize {

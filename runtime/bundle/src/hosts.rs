@@ -3,7 +3,8 @@
 //! compiler's rules and the server's pages take their figures from the constants here.
 
 /// Characters of a tool's description, and of the instructions, that Claude Code keeps. Version
-/// 2.1.332 itself keeps twice as many, but older versions are still in use.
+/// 2.1.332 itself keeps twice as many, but older versions are still in use. As a limit in bytes it is
+/// never exceeded.
 pub const TEXT_CHARS: usize = 2048;
 
 /// Maximum skills that Claude Code takes from one server.

@@ -60,7 +60,7 @@ pub use route::{Candidate, Explanation, PairScore, Route, TermScore, rounded};
 pub use search::{Hit, Hits, Match, Matched, Score, Search};
 pub use settings::{Overrides, SETTINGS, Setting, SettingKind, Settings, ValueType};
 pub use skill::Skill;
-pub use skill_listing::SkillListing;
+pub use skill_listing::{SkillListing, visible_line};
 pub use skillbundle_search::keywords::Decision;
 pub use store::{Store, StoredBundle};
 pub use verify::Verified;

@@ -22,7 +22,7 @@ impl SkillSet {
     }
 
     /// The same, but beside the skills of the set those of `bundle` are found by their names only.
-    pub fn extend_from_unlisted(&mut self, bundle: &Bundle) -> Result<(), Error> {
+    pub fn extend_from_handbook(&mut self, bundle: &Bundle) -> Result<(), Error> {
         let others = !self.offered().is_empty();
         self.append(bundle, others.then_some(Audience::Nobody))
     }

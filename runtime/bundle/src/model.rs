@@ -70,7 +70,8 @@ impl Dialect {
     }
 }
 
-/// Who is shown a skill that is offered.
+/// Who is shown a skill that is offered. The order counts: each audience is smaller than the one
+/// before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Audience {
     /// Models and people.

@@ -13,6 +13,10 @@ const HEADLINE: usize = 200;
 /// longest at which every skill fits; the last is for some skills among others that are only named.
 const SHORTENED: [usize; 3] = [120, 80, 60];
 
+/// Maximum bytes of a name in a list, four times what hosts allow: a longer one would leave no room
+/// for others.
+const NAME_BYTES: usize = 256;
+
 /// A list of skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillListing {
@@ -49,7 +53,10 @@ impl<'a> Catalog<'a> {
         let most = room / name_only(&Entry::default()).len() + 1;
         let mut entries = Vec::with_capacity(most.min(total));
         for skill in self.ranked().take(most) {
-            entries.push(Entry::of(&skill?)?);
+            let entry = Entry::of(&skill?)?;
+            if entry.name.len() <= NAME_BYTES {
+                entries.push(entry);
+            }
         }
         let short = |entry: &Entry<'_>, most| shortened(entry, most);
         let all = [joined(&entries, element)].into_iter();
@@ -82,8 +89,8 @@ fn partly_described(entries: &[Entry<'_>], total: usize, room: usize) -> SkillLi
         let left = room - listing.text.len();
         let line = shortened(entry, shortest);
         let more = line.len() - name.len();
-        let is_first = listing.described == listing.shown;
-        if is_first && more <= spare && separator.len() + line.len() <= left {
+        let all_described = listing.described == listing.shown;
+        if all_described && more <= spare && separator.len() + line.len() <= left {
             listing.text.extend([separator, &line]);
             listing.described += 1;
             spare -= more;
@@ -117,6 +124,13 @@ impl Skill<'_> {
     /// characters.
     pub fn headline(&self) -> String {
         headline(self.summary, HEADLINE)
+    }
+
+    /// The line of a list for this skill, `- pdf: Fills in forms`; `None` if its name is too long.
+    pub fn listing_line(&self) -> Result<Option<String>, Error> {
+        let name = self.callable_name()?;
+        let line = || format!("- {}: {}\n", visible_line(name), self.headline());
+        Ok((name.len() <= NAME_BYTES).then(line))
     }
 }
 
@@ -153,21 +167,26 @@ fn headline(summary: &str, most: usize) -> String {
 
 /// Text for the inside of an element: on one line, visible characters only, escaped.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars().filter(|c| is_seen(*c)) {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    let line = visible_line(text);
+    line.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+/// The text on one line, visible characters only.
+pub fn visible_line(text: &str) -> String {
+    let seen = text.chars().filter(|c| is_seen(*c));
+    seen.map(|c| match c {
+        '\u{2028}' | '\u{2029}' => ' ',
+        c if c.is_control() => ' ',
+        c => c,
+    })
+    .collect()
 }
 
 /// Direction overrides and tag characters can carry text that is visible only to a model. A list
-/// omits them; the skill itself is served unchanged.
+/// omits them; the skill itself is served unchanged, and so are joiners, which scripts and emoji
+/// need.
 fn is_seen(c: char) -> bool {
     !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
@@ -239,6 +258,20 @@ mod tests {
             last = listing.shown;
         }
         assert_eq!(last, 300);
+    }
+
+    #[test]
+    fn a_name_that_would_fill_a_list_is_left_out() {
+        let mut long = skill("long", "x\n");
+        long.name = "n".repeat(1800);
+        long.priority = 9.0;
+        let bundle = bundle(vec![long, skill("pdf", "x\n")]);
+        let catalog = bundle.catalog().expect("intact");
+        let listing = catalog.skill_listing(1500).expect("intact");
+        assert_eq!((listing.shown, listing.described), (1, 1), "{listing:?}");
+        let lines = catalog.ranked().map(|it| it?.listing_line());
+        let lines: Vec<_> = lines.collect::<Result<_, _>>().expect("intact");
+        assert_eq!(lines, [None, Some("- pdf: About pdf.\n".to_owned())]);
     }
 
     #[test]

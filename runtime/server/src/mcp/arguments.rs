@@ -37,18 +37,16 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A text that is required and may be given under another name.
-    pub(crate) fn text_by(
-        self,
-        argument: &'static str,
-        aliases: &[&'static str],
-    ) -> Result<&'a str, ToolError> {
-        let mut names = std::iter::once(&argument).chain(aliases);
-        let given = names.find(|name| self.given(name).is_some());
-        let given = *given.unwrap_or(&argument);
-        match self.0.get(given) {
+    /// A text that is required, under one of these names.
+    pub(crate) fn text_by(self, names: &[&'static str]) -> Result<&'a str, ToolError> {
+        let mut given = names.iter().filter(|name| self.given(name).is_some());
+        let name = *given.next().unwrap_or(&names[0]);
+        if let Some(other) = given.find(|other| self.0.get(**other) != self.0.get(name)) {
+            return Err(wrong(other, format!("only `{name}`"), "another value"));
+        }
+        match self.0.get(name) {
             Some(Value::String(text)) => Ok(text),
-            found => Err(wrong(given, "a string", kind(found))),
+            found => Err(wrong(name, "a string", kind(found))),
         }
     }
 

@@ -20,6 +20,9 @@ pub(crate) const INPUT: &str = r#"{
   "additionalProperties": false
 }"#;
 
+/// Files that an error names.
+const MOST_NAMED: usize = 20;
+
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let arguments = call.arguments.only(&["skill_path", "file"])?;
     let (path, name) = (arguments.text("skill_path")?, arguments.text("file")?);
@@ -34,11 +37,13 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         return Err(ToolError::Traversal(shortened(name)));
     }
     let found = skill.find_file(name.strip_prefix("./").unwrap_or(name))?;
-    let (file, from) = found.ok_or_else(|| ToolError::NoFile {
-        skill: skill.path.to_owned(),
-        file: shortened(name),
-        loader: call.toolset().first(&["skill", "get_skill"]),
-    })?;
+    let Some((file, from)) = found else {
+        return Err(ToolError::NoFile {
+            skill: skill.path.to_owned(),
+            file: shortened(name),
+            there: names(&skill)?,
+        });
+    };
     let mut answer = read(
         &file,
         &skill,
@@ -49,6 +54,25 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         answer["resolved_from"] = json!(from.path);
     }
     Ok(ToolResult::reading(answer.to_string(), None))
+}
+
+/// The files of a skill and of its parents, for a message.
+fn names(skill: &Skill<'_>) -> Result<String, Error> {
+    let inherited = if skill.inherit {
+        skill.inherited_files()?
+    } else {
+        Vec::new()
+    };
+    let inherited = inherited.iter().map(|(file, _)| file.path);
+    let own = skill.files()?;
+    let mut names: Vec<&str> = own.iter().map(|file| file.path).chain(inherited).collect();
+    let more = names.len().saturating_sub(MOST_NAMED);
+    names.truncate(MOST_NAMED);
+    Ok(match (names.is_empty(), more) {
+        (true, _) => "no files".to_owned(),
+        (false, 0) => names.join(", "),
+        (false, more) => format!("{} and {more} more", names.join(", ")),
+    })
 }
 
 /// By path, and by name for those who have only loaded it by that.

@@ -24,7 +24,7 @@ pub(crate) const INPUT: &str = r#"{
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let arguments = call.arguments.only(&["context", "explain"])?;
     // Nothing matches a blank request; that is an answer, not a mistake.
-    let context = arguments.text_by("context", &[])?;
+    let context = arguments.text_by(&["context"])?;
     let explain = arguments.flag("explain")?;
     let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;

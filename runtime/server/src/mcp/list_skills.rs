@@ -66,14 +66,14 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     Ok(ToolResult::json(&answer))
 }
 
+/// Deeper than any path; a damaged bundle could hold a circle.
+const DEEPEST: u32 = 64;
+
 /// The one skill above all others, or a node without a skill if there are several.
 fn tree(branch: &str, inside: &BTreeMap<u32, Skill<'_>>) -> Result<Value, Error> {
     let mut children: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
     for skill in inside.values() {
-        let parent = skill
-            .parent()?
-            .map(|parent| parent.id)
-            .filter(|parent| inside.contains_key(parent));
+        let parent = nearest(skill, inside)?;
         children.entry(parent).or_default().push(skill.id);
     }
     let mut tops = nodes(None, inside, &children, 0)?;
@@ -90,14 +90,24 @@ fn tree(branch: &str, inside: &BTreeMap<u32, Skill<'_>>) -> Result<Value, Error>
     )
 }
 
+/// The nearest ancestor that is shown.
+fn nearest(skill: &Skill<'_>, inside: &BTreeMap<u32, Skill<'_>>) -> Result<Option<u32>, Error> {
+    let mut ancestor = skill.parent()?;
+    for _ in 0..DEEPEST {
+        match ancestor {
+            Some(found) if !inside.contains_key(&found.id) => ancestor = found.parent()?,
+            found => return Ok(found.map(|found| found.id)),
+        }
+    }
+    Ok(None)
+}
+
 fn nodes(
     parent: Option<u32>,
     inside: &BTreeMap<u32, Skill<'_>>,
     children: &BTreeMap<Option<u32>, Vec<u32>>,
     depth: u32,
 ) -> Result<Vec<Value>, Error> {
-    /// Deeper than any path; a damaged bundle could hold a circle.
-    const DEEPEST: u32 = 64;
     let ids = children.get(&parent).filter(|_| depth < DEEPEST);
     ids.into_iter()
         .flatten()

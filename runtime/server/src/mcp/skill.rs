@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use skillbundle_format::{Audience, Catalog, Dialect, Error, File, Skill};
+use skillbundle_format::{Audience, Catalog, Dialect, Error, File, Skill, visible_line};
 use skillbundle_search::text::fold;
 use skillbundle_search::typos;
 
@@ -21,8 +21,8 @@ pub(crate) const INPUT: &str = r#"{
   "additionalProperties": false
 }"#;
 
-/// Other names of the argument: spec 2's examples say `command`, and models guess `skill`.
-const ALIASES: [&str; 2] = ["command", "skill"];
+/// The names of the argument: spec 2's examples say `command`, and models guess `skill`.
+const NAMES: [&str; 3] = ["name", "command", "skill"];
 
 /// Names that are suggested for an unknown one.
 const SUGGESTIONS: usize = 3;
@@ -32,8 +32,7 @@ const SUGGESTIONS: usize = 3;
 const COMPARED: usize = 10_000;
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
-    let arguments = call.arguments.only(&["name", "command", "skill"])?;
-    let name = arguments.text_by("name", &ALIASES)?;
+    let name = call.arguments.only(&NAMES)?.text_by(&NAMES)?;
     if name.trim().is_empty() {
         return Err(ToolError::EmptyName);
     }
@@ -70,9 +69,15 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error
     let base = base_directory(skill, generation, !files.is_empty());
     let outdated = generation.why_outdated(skill.path).map(broken::sentence);
     let note = outdated.as_ref().map(|note| format!("Note: {note}\n"));
+    // Elsewhere they can be looked at.
+    let names = files.iter().filter_map(|file| file["file"].as_str());
+    let names: Vec<_> = names.collect();
+    let names = (base.starts_with("skill://") && !names.is_empty())
+        .then(|| format!("Files: {}\n", names.join(", ")));
     let text = format!(
-        "Loading: {}\nBase directory: {base}\n{}\n{content}",
+        "Loading: {}\nBase directory: {base}\n{}{}\n{content}",
         skill.name,
+        names.unwrap_or_default(),
         note.unwrap_or_default()
     );
     let mut about = json!({
@@ -157,7 +162,8 @@ fn not_found(name: &str, catalog: Catalog<'_>, call: &ToolCall<'_>) -> Result<To
     let note = broken.as_ref().map(|note| format!("\n\n{note}"));
     let name = shortened(name.trim());
     let alike = alike(&name, catalog)?;
-    let closest = (!alike.is_empty()).then(|| format!("\n\nClosest: {}", alike.join(", ")));
+    let names: Vec<_> = alike.iter().map(|name| visible_line(name)).collect();
+    let closest = (!names.is_empty()).then(|| format!("\n\nClosest: {}", names.join(", ")));
     let text = format!(
         "Skill '{name}' not found.{}\n\nAvailable skills:\n{available}{}\n\nUse the exact skill name (case-insensitive) to load a skill.",
         note.unwrap_or_default(),

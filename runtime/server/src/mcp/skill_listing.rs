@@ -92,22 +92,30 @@ fn example(catalog: Catalog<'_>) -> Result<Option<String>, Error> {
 
 /// How many skills there are, and how to find those that are not listed.
 fn counted(listing: &SkillListing, total: usize, toolset: ToolSet) -> String {
-    let SkillListing {
-        shown, described, ..
-    } = *listing;
-    match total {
-        0 => "There are no skills.".to_owned(),
-        1 if described == 1 => "There is 1 skill, listed below.".to_owned(),
-        _ if described == total => format!("There are {total} skills, all listed below."),
-        _ if shown == total => format!(
-            "There are {total} skills, all named below, {described} with a description.{}",
-            finders(toolset)
+    let (verb, noun) = if total == 1 {
+        ("is", "skill")
+    } else {
+        ("are", "skills")
+    };
+    let which = match (listing.shown, listing.described) {
+        _ if total == 0 => return "There are no skills.".to_owned(),
+        (_, described) if described == total && total == 1 => ", listed below".to_owned(),
+        (_, described) if described == total => ", all listed below".to_owned(),
+        (0, _) => String::new(),
+        (shown, described) if shown == total => {
+            format!(", all named below, {described} with a description")
+        }
+        (1, _) => ": 1 is named below".to_owned(),
+        (shown, described) => format!(
+            ": {shown} are named below, most important first, {described} with a description"
         ),
-        _ => format!(
-            "There are {total} skills: {shown} are named below, most important first, {described} with a description.{}",
-            finders(toolset)
-        ),
-    }
+    };
+    let find = if listing.described == total {
+        String::new()
+    } else {
+        finders(toolset)
+    };
+    format!("There {verb} {total} {noun}{which}.{find}")
 }
 
 /// A sentence that names the tools that find a skill, after a space.
@@ -127,12 +135,9 @@ pub(crate) fn lines(
     let room = options.list_bytes().min(AFTER_MISTAKE);
     let (mut text, mut shown) = (String::new(), 0);
     for skill in catalog.ranked() {
-        let skill = skill?;
-        let line = format!(
-            "- {}: {}\n",
-            one_line(skill.callable_name()?),
-            skill.headline()
-        );
+        let Some(line) = skill?.listing_line()? else {
+            continue;
+        };
         if text.len() + line.len() > room {
             break;
         }
@@ -148,11 +153,4 @@ pub(crate) fn lines(
     }
     text.truncate(text.trim_end().len());
     Ok(text)
-}
-
-/// A name may hold any character; a line break would begin another entry.
-fn one_line(name: &str) -> String {
-    name.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }

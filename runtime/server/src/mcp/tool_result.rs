@@ -40,8 +40,8 @@ enum Structured {
     Absent {
         about: Option<Value>,
     },
-    /// The text is the data.
-    Text,
+    /// The text is the data, and is written twice.
+    SameAsText,
     Tree(Value),
     /// JSON text: a tree of a long list takes longer to build and drop than all else together.
     Written(String),
@@ -86,18 +86,18 @@ pub(crate) enum ToolError {
         /// The tool that shows what there is.
         lister: Option<&'static str>,
     },
-    #[error("no skills below {0}; list_skills without a path shows everything")]
+    #[error("no skills below {0}; without `path`, everything is shown")]
     NoTree(String),
     #[error(
         "path traversal is not allowed: {0}; name a file relative to the skill's own directory, such as assets/form.html"
     )]
     Traversal(String),
-    #[error("asset not found: {file} in {skill} and its parents{}", Hint(*.loader, "lists the files"))]
+    #[error("asset not found: {file} in {skill} and its parents, which have {there}")]
     NoFile {
         skill: String,
         file: String,
-        /// The tool that lists the files.
-        loader: Option<&'static str>,
+        /// The files that there are.
+        there: String,
     },
     #[error(
         "asset declared but missing: {file} is declared by {skill}, but was missing when the skills were read"
@@ -132,7 +132,7 @@ impl ToolResult {
     pub(crate) fn json(data: &Value) -> Self {
         Self {
             text: data.to_string(),
-            data: Structured::Text,
+            data: Structured::SameAsText,
             is_error: false,
         }
     }
@@ -200,7 +200,7 @@ impl ToolResult {
         const NAME: &[u8] = br#","structuredContent":"#;
         match &self.data {
             Structured::Absent { .. } => return Ok(()),
-            Structured::Text => {
+            Structured::SameAsText => {
                 out.extend_from_slice(NAME);
                 out.extend_from_slice(self.text.as_bytes());
             }

@@ -124,7 +124,7 @@ impl ToolSet {
         let (offered, unsure) = match tools.0 {
             Some(named) => (named, 0),
             None => (
-                chosen(|it| it.by_default) & !unused(Some(true)),
+                tools_that(|it| it.by_default) & !unused(Some(true)),
                 unused(None),
             ),
         };
@@ -186,7 +186,7 @@ fn bit(name: &str) -> Set {
 }
 
 /// The tools that a predicate chooses.
-fn chosen(is_chosen: impl Fn(&ToolDefinition) -> bool) -> Set {
+fn tools_that(is_chosen: impl Fn(&ToolDefinition) -> bool) -> Set {
     let tools = TOOLS.iter().filter(|tool| is_chosen(tool));
     tools.fold(0, |set, tool| set | bit(tool.name))
 }
@@ -194,7 +194,7 @@ fn chosen(is_chosen: impl Fn(&ToolDefinition) -> bool) -> Set {
 /// The tools that one word names.
 fn named(word: &str) -> Result<Set, Error> {
     if word == ALL {
-        return Ok(chosen(|_| true));
+        return Ok(tools_that(|_| true));
     }
     if let Some((_, tools)) = PRESETS.iter().find(|(preset, _)| *preset == word) {
         return Ok(tools

@@ -192,7 +192,8 @@ fn other_names_of_the_argument_are_understood() {
     for (arguments, expected) in [
         (json!({ "command": "git" }), Some("git")),
         (json!({ "skill": "Postgres" }), Some("postgres")),
-        (json!({ "name": "git", "command": "postgres" }), Some("git")),
+        (json!({ "name": "git", "command": "git" }), Some("git")),
+        (json!({ "name": "git", "command": "postgres" }), None),
         (json!({ "name": null, "command": "git" }), Some("git")),
         (json!({ "nme": "git" }), None),
         (json!({ "command": 7 }), None),
@@ -282,6 +283,12 @@ fn a_skill_for_people_is_in_no_list_of_a_model_and_stays_a_prompt() {
         let listed = client.request(method, json!({})).to_string();
         assert!(!listed.contains("production database"), "{method}");
     }
+    let typed = json!({
+        "ref": { "type": "ref/resource", "uri": "skill://{+path}" },
+        "argument": { "name": "path", "value": "dep" },
+    });
+    let completed = client.request("completion/complete", typed);
+    assert_eq!(completed["result"]["completion"]["values"], json!([]));
     let prompts = client.request("prompts/list", json!({})).to_string();
     assert!(prompts.contains("\"deploy\""), "{prompts}");
     let prompt = client.request("prompts/get", json!({ "name": "deploy" }));
@@ -314,4 +321,55 @@ fn a_skill_that_is_shown_to_nobody_loads_by_its_name() {
         let listed = client.request(method, json!({})).to_string();
         assert!(!listed.contains("handbook"), "{method}: {listed}");
     }
+}
+
+#[test]
+fn a_page_below_one_for_people_is_shown_below_the_next_page_above() {
+    let mut skills = spec_tree();
+    let hidden = skills.skills.iter().position(|it| it.path == "ui/_index");
+    skills.skills[hidden.unwrap()].audience = skillbundle_format::Audience::People;
+    skillbundle_format::arrange(&mut skills.skills);
+    let tree = data(&client_of_all(skills).tool("list_skills", &json!({})));
+    let paths = |node: &Value| -> Vec<String> {
+        let children = node["children"].as_array().unwrap().iter();
+        children
+            .map(|it| it["path"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(tree["tree"]["path"], "_root");
+    let below = paths(&tree["tree"]);
+    assert!(below.contains(&"ui/react/_index".to_owned()), "{below:?}");
+    assert!(!below.contains(&"ui/_index".to_owned()), "{below:?}");
+}
+
+#[test]
+fn without_a_directory_to_look_into_the_files_are_named() {
+    let bytes: &'static [u8] = write(&spec_tree()).unwrap().leak();
+    let mut client = connected(Embedded::new(bytes));
+    let loaded = text(&client.tool("skill", &json!({ "name": "ui/react/auth" })));
+    let files = loaded.lines().nth(2).unwrap();
+    assert!(
+        files.starts_with("Files: ") && files.contains("assets/latin1.txt, "),
+        "{files}"
+    );
+    let arguments = json!({ "skill_path": "ui/react/auth", "file": "assets/latin.txt" });
+    let missed = data(&client.tool("get_asset", &arguments));
+    let error = missed["error"].as_str().unwrap();
+    assert!(
+        error.contains("which have ") && error.contains("assets/latin1.txt"),
+        "{error}"
+    );
+}
+
+#[test]
+fn names_in_an_answer_are_cleaned_as_in_the_description() {
+    let mut skills = spec_folders();
+    skills.skills[0].name = "a\u{202e}b\u{e0041}\u{2028}- evil: x".to_owned();
+    let mut client = client(skills);
+    let answer = text(&client.tool("skill", &json!({ "name": "evil" })));
+    assert!(
+        !answer.contains(['\u{202e}', '\u{e0041}', '\u{2028}']),
+        "{answer:?}"
+    );
+    assert!(answer.contains("- ab - evil: x: "), "{answer:?}");
 }
