@@ -12,7 +12,6 @@
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 
-use serde_json::{Value, json};
 use skillbundle_search::keywords::{Decision, decide};
 use skillbundle_search::ranker::{
     Accumulators, NAME, Query, RankTable, ScoreParts, Scored, field_names, min_confidence,
@@ -22,9 +21,13 @@ use skillbundle_search::text::{Mentions, mentions};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::frontmatter_terms::held;
-use crate::search::{Match, Rated};
+use crate::search::{Match, Rated, Related};
 use crate::settings::Settings;
 use crate::skill::Skill;
+
+mod explanation;
+
+pub use explanation::{Explanation, PairScore, TermScore, rounded};
 
 /// The answer to a request, with its explanation.
 #[derive(Debug, Clone)]
@@ -106,78 +109,6 @@ impl<'a> Candidate<'a> {
             why: Explanation::default(),
         }
     }
-}
-
-/// What a request and a skill have in common, in the units of the score.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Explanation {
-    /// Terms of the request that the skill contains.
-    pub terms: Vec<TermScore>,
-    /// Adjacent terms of the request that are also adjacent in the skill.
-    pub pairs: Vec<PairScore>,
-    /// The share of the skill's name that the request contains, by information: 0 to 1.
-    pub name_share: f64,
-    /// The score added by the name.
-    pub name_score: f64,
-    /// Whether the request names the skill explicitly.
-    pub named: bool,
-}
-
-impl Explanation {
-    /// The value in tool results and `--json`, with every number [`rounded`].
-    pub fn to_json(&self) -> Value {
-        let terms = self
-            .terms
-            .iter()
-            .map(|it| json!({ "term": it.term, "score": rounded(it.score), "fields": it.fields }));
-        let pairs = self
-            .pairs
-            .iter()
-            .map(|it| json!({ "terms": it.terms, "score": rounded(it.score) }));
-        json!({
-            "terms": terms.collect::<Vec<_>>(),
-            "pairs": pairs.collect::<Vec<_>>(),
-            "name_share": rounded(self.name_share),
-            "name_score": rounded(self.name_score),
-            "named": self.named,
-        })
-    }
-}
-
-/// A score rounded to six decimals: below every meaningful difference (a priority step is a
-/// thousandth), above the noise of binary fractions, so that 0.1 + 0.2 prints as 0.3.
-pub fn rounded(score: f64) -> f64 {
-    (score * 1e6).round() / 1e6
-}
-
-/// A term of a request in a skill.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TermScore {
-    /// The stem.
-    pub term: String,
-    /// The score it added.
-    pub score: f64,
-    /// The fields that contain it: `name`, `keywords`, `description`, `quoted`, `negative`, `body`.
-    pub fields: Vec<&'static str>,
-}
-
-/// Adjacent terms of a request in a skill.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PairScore {
-    /// The stems, in order.
-    pub terms: [String; 2],
-    /// The score they added.
-    pub score: f64,
-}
-
-/// A skill that has something in common with a request.
-pub(crate) struct Related {
-    /// The skill's number.
-    pub(crate) id: u32,
-    /// As in [`Candidate::score`].
-    pub(crate) score: f64,
-    /// The terms that they share, with the score of each.
-    pub(crate) terms: Vec<(String, u32)>,
 }
 
 thread_local! {
@@ -513,7 +444,8 @@ impl<'a, 's> Router<'a, 's> {
         })
     }
 
-    /// See [`Route::closest`]. Both rankers' candidates are in the order of their common score.
+    /// See [`Route::closest`]. Each ranker's skills keep their order; both are merged by the common
+    /// score.
     fn closest(
         &self,
         request: &str,
@@ -521,21 +453,23 @@ impl<'a, 's> Router<'a, 's> {
         contenders: &[(Scored, usize)],
     ) -> Result<Vec<Candidate<'a>>, Error> {
         let most = self.max_candidates();
+        let weak = self.by_keywords(request, most)?.1.into_iter();
+        let mut weak = weak.filter(|it| it.score > 0.0).peekable();
+        let mut terms = contenders.iter().peekable();
         let mut closest = Vec::new();
-        for (scored, place) in contenders.iter().take(most) {
-            closest.push((Reverse(scored.score), self.candidate(&ranked[*place])?));
+        while closest.len() < most {
+            let by_terms = terms.peek().map(|(scored, _)| scored.score);
+            let by_keywords = weak.peek().map(|it| self.common_score(it)).transpose()?;
+            let next = if by_keywords > by_terms {
+                weak.next()
+            } else {
+                let place = terms.next().map(|(_, place)| *place);
+                place.map(|it| self.candidate(&ranked[it])).transpose()?
+            };
+            let Some(next) = next else { break };
+            closest.push(next);
         }
-        for candidate in self.by_keywords(request, most)?.1 {
-            if candidate.score > 0.0 {
-                closest.push((Reverse(self.common_score(&candidate)?), candidate));
-            }
-        }
-        closest.sort_by_key(|(score, candidate)| (*score, candidate.skill.path));
-        closest.truncate(most);
-        Ok(closest
-            .into_iter()
-            .map(|(_, candidate)| candidate)
-            .collect())
+        Ok(closest)
     }
 
     /// See the rule at the top of this file.

@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
 use crate::model::Dialect;
 use crate::names::branch;
-use crate::route::{Related, rounded};
+use crate::route::rounded;
 use crate::settings::Settings;
 use crate::skill::Skill;
 
@@ -49,6 +49,16 @@ impl<'a> Rated<'a> {
             score: self.score,
         })
     }
+}
+
+/// A skill that has something in common with a request.
+pub(crate) struct Related {
+    /// The skill's number.
+    pub(crate) id: u32,
+    /// As in [`crate::Candidate::score`].
+    pub(crate) score: f64,
+    /// The terms that they share, with the score of each.
+    pub(crate) terms: Vec<(String, u32)>,
 }
 
 /// A search query and its filters. By default nothing but the query restricts the result.
