@@ -282,11 +282,11 @@ impl<'a, 's> Router<'a, 's> {
         let best = self.best(limit, is_folder, accumulators)?;
         let explain = |it: &Scored| self.table.explain(self.query, it.document);
         let explanations = best.iter().map(explain).collect::<Result<Vec<_>, _>>()?;
-        let ranked: Vec<(Scored, ScoreParts)> = best.into_iter().zip(explanations).collect();
-        let contenders = self.contenders(&ranked);
+        let explained: Vec<(Scored, ScoreParts)> = best.into_iter().zip(explanations).collect();
+        let contenders = self.contenders(&explained);
         let mut near = self.table.cooccurring(self.query)?;
         let confidence = contenders.first().map_or(0.0, |(best, place)| {
-            let explanation = &ranked[*place].1;
+            let explanation = &explained[*place].1;
             if *place > 0 || !self.forbidden.is_empty() {
                 // The request may be in the domain of a skill that was set aside.
                 near.retain(|(one, other)| explanation.holds(*one) || explanation.holds(*other));
@@ -294,12 +294,12 @@ impl<'a, 's> Router<'a, 's> {
             self.table.confidence(self.query, best, explanation, &near)
         });
         let margin = margin(&contenders);
-        let terms = self.by_terms(&ranked, &contenders, confidence, margin)?;
+        let terms = self.by_terms(&explained, &contenders, confidence, margin)?;
         let (decision, ranker, mut candidates) = self.merge(keywords, terms)?;
         candidates.truncate(limit);
         let mut closest = Vec::new();
         if decision == Decision::NoMatch {
-            closest = self.closest(request, &ranked, &contenders)?;
+            closest = self.closest(request, &explained, &contenders)?;
             let all = candidates.iter_mut().chain(&mut closest);
             all.for_each(|candidate| candidate.below_threshold = true);
         }
@@ -375,7 +375,7 @@ impl<'a, 's> Router<'a, 's> {
     /// The skills that the decision of `bm25f/1` is between, best first: those that the request is
     /// not only about what they are not for, with their [supported](RankTable::supported) scores and
     /// their places among the ranked ones.
-    fn contenders(&self, ranked: &[(Scored, ScoreParts)]) -> Vec<(Scored, usize)> {
+    fn contenders(&self, explained: &[(Scored, ScoreParts)]) -> Vec<(Scored, usize)> {
         let contender = |(place, (scored, explanation)): (usize, &(Scored, ScoreParts))| {
             let supported = self.table.supported(self.query, explanation);
             let score = if scored.named {
@@ -385,8 +385,8 @@ impl<'a, 's> Router<'a, 's> {
             };
             Some((Scored { score, ..*scored }, place))
         };
-        let ranked = ranked.iter().enumerate();
-        let mut contenders: Vec<_> = ranked.filter_map(contender).collect();
+        let explained = explained.iter().enumerate();
+        let mut contenders: Vec<_> = explained.filter_map(contender).collect();
         // A stable sort keeps equal scores in the order of the ranking.
         contenders.sort_by_key(|(scored, _)| Reverse(scored.score));
         contenders
@@ -394,7 +394,7 @@ impl<'a, 's> Router<'a, 's> {
 
     fn by_terms(
         &self,
-        ranked: &[(Scored, ScoreParts)],
+        explained: &[(Scored, ScoreParts)],
         contenders: &[(Scored, usize)],
         confidence: f64,
         margin: f64,
@@ -416,11 +416,11 @@ impl<'a, 's> Router<'a, 's> {
         };
         let first = contenders.iter().take(decided).map(|(_, place)| *place);
         let mut places: Vec<usize> = first.collect();
-        let rest = (0..ranked.len()).filter(|place| !places.contains(place));
+        let rest = (0..explained.len()).filter(|place| !places.contains(place));
         places.extend(rest.collect::<Vec<_>>());
         let candidates = places
             .into_iter()
-            .map(|place| self.candidate(&ranked[place]));
+            .map(|place| self.candidate(&explained[place]));
         Ok(Found {
             decision,
             candidates: candidates.collect::<Result<_, _>>()?,
@@ -449,7 +449,7 @@ impl<'a, 's> Router<'a, 's> {
     fn closest(
         &self,
         request: &str,
-        ranked: &[(Scored, ScoreParts)],
+        explained: &[(Scored, ScoreParts)],
         contenders: &[(Scored, usize)],
     ) -> Result<Vec<Candidate<'a>>, Error> {
         let most = self.max_candidates();
@@ -464,7 +464,7 @@ impl<'a, 's> Router<'a, 's> {
                 weak.next()
             } else {
                 let place = terms.next().map(|(_, place)| *place);
-                place.map(|it| self.candidate(&ranked[it])).transpose()?
+                place.map(|it| self.candidate(&explained[it])).transpose()?
             };
             let Some(next) = next else { break };
             closest.push(next);

@@ -318,10 +318,10 @@ impl<'a> Catalog<'a> {
 fn tier(skill: &Skill<'_>, tokens: &[&str]) -> u8 {
     let names = lower(&format!("{}\n{}", skill.install_name(), skill.name));
     let description = lower(skill.description);
-    let is_named = |token: &&str| names.contains(token);
-    let is_described = |token: &&str| is_named(token) || description.contains(token);
-    u8::from(tokens.iter().all(|it| is_named(&it)))
-        + u8::from(tokens.iter().all(|it| is_described(&it)))
+    let is_named = |token: &str| names.contains(token);
+    let is_described = |token: &str| is_named(token) || description.contains(token);
+    u8::from(tokens.iter().all(|it| is_named(it)))
+        + u8::from(tokens.iter().all(|it| is_described(it)))
 }
 
 /// The matched keywords as the author wrote them.
