@@ -351,8 +351,6 @@ fn nothing_matches_but_the_closest_are_named() {
         ("条款", &["合同审查"]),
         ("elephants", &[]),
         ("", &[]),
-        // `pdf-forms` is not for spreadsheets.
-        ("spreadsheets of elephants", &["spreadsheets"]),
     ] {
         let found = route(&bundle, request);
         assert_eq!(found.decision, Decision::NoMatch, "{request}: {found:?}");

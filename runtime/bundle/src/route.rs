@@ -12,7 +12,6 @@
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 
-use serde_json::{Value, json};
 use skillbundle_search::keywords::{Decision, decide};
 use skillbundle_search::ranker::{
     Accumulators, NAME, Query, RankTable, ScoreParts, Scored, field_names, min_confidence,
@@ -22,9 +21,13 @@ use skillbundle_search::text::{Mentions, mentions};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::frontmatter_terms::held;
-use crate::search::{Match, Rated};
+use crate::search::{Match, Rated, Related};
 use crate::settings::Settings;
 use crate::skill::Skill;
+
+mod explanation;
+
+pub use explanation::{Explanation, PairScore, TermScore, rounded};
 
 /// The answer to a request, with its explanation.
 #[derive(Debug, Clone)]
@@ -106,78 +109,6 @@ impl<'a> Candidate<'a> {
             why: Explanation::default(),
         }
     }
-}
-
-/// What a request and a skill have in common, in the units of the score.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Explanation {
-    /// Terms of the request that the skill contains.
-    pub terms: Vec<TermScore>,
-    /// Adjacent terms of the request that are also adjacent in the skill.
-    pub pairs: Vec<PairScore>,
-    /// The share of the skill's name that the request contains, by information: 0 to 1.
-    pub name_share: f64,
-    /// The score added by the name.
-    pub name_score: f64,
-    /// Whether the request names the skill explicitly.
-    pub named: bool,
-}
-
-impl Explanation {
-    /// The value in tool results and `--json`, with every number [`rounded`].
-    pub fn to_json(&self) -> Value {
-        let terms = self
-            .terms
-            .iter()
-            .map(|it| json!({ "term": it.term, "score": rounded(it.score), "fields": it.fields }));
-        let pairs = self
-            .pairs
-            .iter()
-            .map(|it| json!({ "terms": it.terms, "score": rounded(it.score) }));
-        json!({
-            "terms": terms.collect::<Vec<_>>(),
-            "pairs": pairs.collect::<Vec<_>>(),
-            "name_share": rounded(self.name_share),
-            "name_score": rounded(self.name_score),
-            "named": self.named,
-        })
-    }
-}
-
-/// A score rounded to six decimals: below every meaningful difference (a priority step is a
-/// thousandth), above the noise of binary fractions, so that 0.1 + 0.2 prints as 0.3.
-pub fn rounded(score: f64) -> f64 {
-    (score * 1e6).round() / 1e6
-}
-
-/// A term of a request in a skill.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TermScore {
-    /// The stem.
-    pub term: String,
-    /// The score it added.
-    pub score: f64,
-    /// The fields that contain it: `name`, `keywords`, `description`, `quoted`, `negative`, `body`.
-    pub fields: Vec<&'static str>,
-}
-
-/// Adjacent terms of a request in a skill.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PairScore {
-    /// The stems, in order.
-    pub terms: [String; 2],
-    /// The score they added.
-    pub score: f64,
-}
-
-/// A skill that has something in common with a request.
-pub(crate) struct Related {
-    /// The skill's number.
-    pub(crate) id: u32,
-    /// As in [`Candidate::score`].
-    pub(crate) score: f64,
-    /// The terms that they share, with the score of each.
-    pub(crate) terms: Vec<(String, u32)>,
 }
 
 thread_local! {
@@ -356,11 +287,11 @@ impl<'a, 's> Router<'a, 's> {
         let best = self.best(limit, is_folder, accumulators)?;
         let explain = |it: &Scored| self.table.explain(self.query, it.document);
         let explanations = best.iter().map(explain).collect::<Result<Vec<_>, _>>()?;
-        let ranked: Vec<(Scored, ScoreParts)> = best.into_iter().zip(explanations).collect();
-        let contenders = self.contenders(&ranked);
+        let explained: Vec<(Scored, ScoreParts)> = best.into_iter().zip(explanations).collect();
+        let contenders = self.contenders(&explained);
         let mut near = self.table.cooccurring(self.query)?;
         let confidence = contenders.first().map_or(0.0, |(best, place)| {
-            let explanation = &ranked[*place].1;
+            let explanation = &explained[*place].1;
             if *place > 0 || !self.forbidden.is_empty() {
                 // The request may be in the domain of a skill that was set aside.
                 near.retain(|(one, other)| explanation.holds(*one) || explanation.holds(*other));
@@ -368,12 +299,12 @@ impl<'a, 's> Router<'a, 's> {
             self.table.confidence(self.query, best, explanation, &near)
         });
         let margin = margin(&contenders);
-        let terms = self.by_terms(&ranked, &contenders, confidence, margin)?;
+        let terms = self.by_terms(&explained, &contenders, confidence, margin)?;
         let (decision, ranker, mut candidates) = self.merge(keywords, terms)?;
         candidates.truncate(limit);
         let mut closest = Vec::new();
         if decision == Decision::NoMatch {
-            closest = self.closest(request, &ranked, &contenders)?;
+            closest = self.closest(request, &explained, &contenders)?;
             let all = candidates.iter_mut().chain(&mut closest);
             all.for_each(|candidate| candidate.below_threshold = true);
         }
@@ -449,7 +380,7 @@ impl<'a, 's> Router<'a, 's> {
     /// The skills that the decision of `bm25f/1` is between, best first: those that the request is
     /// not only about what they are not for, with their [supported](RankTable::supported) scores and
     /// their places among the ranked ones.
-    fn contenders(&self, ranked: &[(Scored, ScoreParts)]) -> Vec<(Scored, usize)> {
+    fn contenders(&self, explained: &[(Scored, ScoreParts)]) -> Vec<(Scored, usize)> {
         let contender = |(place, (scored, explanation)): (usize, &(Scored, ScoreParts))| {
             let supported = self.table.supported(self.query, explanation);
             let score = if scored.named {
@@ -459,8 +390,8 @@ impl<'a, 's> Router<'a, 's> {
             };
             Some((Scored { score, ..*scored }, place))
         };
-        let ranked = ranked.iter().enumerate();
-        let mut contenders: Vec<_> = ranked.filter_map(contender).collect();
+        let explained = explained.iter().enumerate();
+        let mut contenders: Vec<_> = explained.filter_map(contender).collect();
         // A stable sort keeps equal scores in the order of the ranking.
         contenders.sort_by_key(|(scored, _)| Reverse(scored.score));
         contenders
@@ -468,7 +399,7 @@ impl<'a, 's> Router<'a, 's> {
 
     fn by_terms(
         &self,
-        ranked: &[(Scored, ScoreParts)],
+        explained: &[(Scored, ScoreParts)],
         contenders: &[(Scored, usize)],
         confidence: f64,
         margin: f64,
@@ -490,11 +421,11 @@ impl<'a, 's> Router<'a, 's> {
         };
         let first = contenders.iter().take(decided).map(|(_, place)| *place);
         let mut places: Vec<usize> = first.collect();
-        let rest = (0..ranked.len()).filter(|place| !places.contains(place));
+        let rest = (0..explained.len()).filter(|place| !places.contains(place));
         places.extend(rest.collect::<Vec<_>>());
         let candidates = places
             .into_iter()
-            .map(|place| self.candidate(&ranked[place]));
+            .map(|place| self.candidate(&explained[place]));
         Ok(Found {
             decision,
             candidates: candidates.collect::<Result<_, _>>()?,
@@ -518,29 +449,32 @@ impl<'a, 's> Router<'a, 's> {
         })
     }
 
-    /// See [`Route::closest`]. Both rankers' candidates are in the order of their common score.
+    /// See [`Route::closest`]. Each ranker's skills keep their order; both are merged by the common
+    /// score.
     fn closest(
         &self,
         request: &str,
-        ranked: &[(Scored, ScoreParts)],
+        explained: &[(Scored, ScoreParts)],
         contenders: &[(Scored, usize)],
     ) -> Result<Vec<Candidate<'a>>, Error> {
         let most = self.max_candidates();
+        let weak = self.by_keywords(request, most)?.1.into_iter();
+        let mut weak = weak.filter(|it| it.score > 0.0).peekable();
+        let mut terms = contenders.iter().peekable();
         let mut closest = Vec::new();
-        for (scored, place) in contenders.iter().take(most) {
-            closest.push((Reverse(scored.score), self.candidate(&ranked[*place])?));
+        while closest.len() < most {
+            let by_terms = terms.peek().map(|(scored, _)| scored.score);
+            let by_keywords = weak.peek().map(|it| self.common_score(it)).transpose()?;
+            let next = if by_keywords > by_terms {
+                weak.next()
+            } else {
+                let place = terms.next().map(|(_, place)| *place);
+                place.map(|it| self.candidate(&explained[it])).transpose()?
+            };
+            let Some(next) = next else { break };
+            closest.push(next);
         }
-        for candidate in self.by_keywords(request, most)?.1 {
-            if candidate.score > 0.0 {
-                closest.push((Reverse(self.common_score(&candidate)?), candidate));
-            }
-        }
-        closest.sort_by_key(|(score, candidate)| (*score, candidate.skill.path));
-        closest.truncate(most);
-        Ok(closest
-            .into_iter()
-            .map(|(_, candidate)| candidate)
-            .collect())
+        Ok(closest)
     }
 
     /// See the rule at the top of this file.

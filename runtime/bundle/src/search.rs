@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, corrupt};
 use crate::model::{Audience, Dialect};
 use crate::names::branch;
-use crate::route::{Related, rounded};
+use crate::route::rounded;
 use crate::settings::Settings;
 use crate::skill::Skill;
 
@@ -49,6 +49,16 @@ impl<'a> Rated<'a> {
             score: self.score,
         })
     }
+}
+
+/// A skill that has something in common with a request.
+pub(crate) struct Related {
+    /// The skill's number.
+    pub(crate) id: u32,
+    /// As in [`crate::Candidate::score`].
+    pub(crate) score: f64,
+    /// The terms that they share, with the score of each.
+    pub(crate) terms: Vec<(String, u32)>,
 }
 
 /// A search query and its filters. By default nothing but the query restricts the result.
@@ -319,10 +329,10 @@ impl<'a> Catalog<'a> {
 fn tier(skill: &Skill<'_>, tokens: &[&str]) -> u8 {
     let names = lower(&format!("{}\n{}", skill.install_name(), skill.name));
     let description = lower(skill.description);
-    let is_named = |token: &&str| names.contains(token);
-    let is_described = |token: &&str| is_named(token) || description.contains(token);
-    u8::from(tokens.iter().all(|it| is_named(&it)))
-        + u8::from(tokens.iter().all(|it| is_described(&it)))
+    let is_named = |token: &str| names.contains(token);
+    let is_described = |token: &str| is_named(token) || description.contains(token);
+    u8::from(tokens.iter().all(|it| is_named(it)))
+        + u8::from(tokens.iter().all(|it| is_described(it)))
 }
 
 /// The matched keywords as the author wrote them.

@@ -336,3 +336,26 @@ fn equal_scores_are_ordered_by_path() {
     let order: Vec<&str> = best.iter().map(|it| paths[it.document as usize]).collect();
     assert_eq!(order, ["a", "a/z", "ab", "b", "c"]);
 }
+
+#[test]
+fn what_a_description_excludes_supports_nothing() {
+    let documents = [
+        document("forms", "Fills in forms. Not for merging files or archives"),
+        document("merge", "Merges files"),
+    ];
+    let built = Built::new(&documents);
+    let supported = |request: &str, of: u32| {
+        let (table, query) = (built.table(), built.query(request));
+        let explanation = table.explain(&query, of).expect("intact");
+        (explanation.score(), table.supported(&query, &explanation))
+    };
+    let (score, excluded) = supported("merge the archives", 0);
+    assert!(score > 0 && excluded.is_none(), "{score}, {excluded:?}");
+    let (score, rest) = supported("fill in the forms in these files", 0);
+    assert!(
+        rest.is_some_and(|rest| 0 < rest && rest < score),
+        "{score}, {rest:?}"
+    );
+    let (score, all) = supported("merge the files", 1);
+    assert_eq!(all, Some(score));
+}

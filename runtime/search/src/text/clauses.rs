@@ -187,7 +187,7 @@ fn excluded(sentence: &str) -> Option<(usize, usize)> {
             continue;
         }
         let does = |words: &&str| sentence[..at].ends_with(*words);
-        if !is_start || DOES.iter().any(|it| does(&it)) {
+        if !is_start || DOES.iter().any(does) {
             continue;
         }
         for (cue, scope) in CUES {

@@ -42,7 +42,7 @@ const EXCEPTIONS: &[&str] = &[
 
 /// Words before a negation that make it a suggestion, and words that make an exception the only
 /// choice.
-const SUGGESTIONS: &[&str] = &["why", "pourquoi", "可以", "为什么"];
+const SUGGESTIONS: &[&str] = &["why", "pourquoi", "为什么"];
 const NOTHING: &[&str] = &[
     "nobody", "none", "nothing", "only", "rien", "aucun", "aucune",
 ];
@@ -97,6 +97,9 @@ const UNSPACED_AFTER: &[&str] = &[
     "を使わ", "は使わ", "を使用しな", "は使用しな", "を使うな", "は使うな", "なしで", "抜きで",
     "以外", "之外", "ではなく", "を除", "を避け", "は禁止", "は不要", "除外",
 ];
+
+/// Characters between a negation and a name in scripts without spaces: "that", "this", "called".
+const UNSPACED_FILLERS: &[char] = &['那', '这', '這', '个', '個', '叫'];
 
 /// Characters that may surround a name without being part of it.
 const AROUND: &[char] = &[
@@ -335,8 +338,7 @@ impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
             && !suggests
         {
             let end = cue + length;
-            let rest =
-                word.text[end..].trim_start_matches(['那', '这', '这', '個', '个', '到', '叫']);
+            let rest = word.text[end..].trim_start_matches(UNSPACED_FILLERS);
             let start = word.end() - rest.len();
             let next = self.words.get(at + 1).filter(|_| !word.ends_clause);
             match next.filter(|_| rest.is_empty()) {
@@ -487,7 +489,7 @@ impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
             }
             Some(next)
         };
-        table.iter().filter_map(|phrase| matches(&phrase)).max()
+        table.iter().filter_map(matches).max()
     }
 
     fn found(&mut self, name: &str) -> Option<T> {

@@ -94,11 +94,29 @@ fn get_skill_lists_candidates_if_scores_are_close() {
         (&json!("ui/react/auth"), &json!(0.255))
     );
     skills.settings.min_score = 0.9;
-    let answer = data(&client(skills).tool("get_skill", &json!({ "context": "auth" })));
+    let mut client = client(skills);
+    let answer = data(&client.tool("get_skill", &json!({ "context": "auth" })));
     assert_eq!(
         answer,
-        json!({ "no_match": true, "message": "No skill matches the given context.", "ranker": "keywords" })
+        json!({
+            "no_match": true,
+            "message": "No skill matches the given context.",
+            "candidates": [
+                { "skill_path": "ui/react/auth", "score": 0.255, "description": "React authentication components and patterns", "matched_keywords": ["auth"], "ranker": "keywords", "below_threshold": true },
+                { "skill_path": "api/auth", "score": 0.25, "description": "API authentication with JWT middleware", "matched_keywords": ["auth"], "ranker": "keywords", "below_threshold": true },
+            ],
+            "ranker": "keywords",
+        })
     );
+    // A blank request is answered, and nothing comes close to it.
+    for context in ["", " \n", "the of"] {
+        let answer = data(&client.tool("get_skill", &json!({ "context": context })));
+        assert_eq!(
+            answer,
+            json!({ "no_match": true, "message": "No skill matches the given context.", "ranker": "keywords" }),
+            "{context:?}"
+        );
+    }
 }
 
 #[test]
