@@ -132,7 +132,11 @@ pub fn mentions<T: Copy + PartialEq>(
     let (forbidden, spans) = (scan.forbidden, scan.spans);
     let text = without(request, spans);
     let mut named = Vec::new();
-    explicit_names(&text, |name| {
+    let rest = match &text {
+        Cow::Borrowed(_) => words,
+        Cow::Owned(text) => self::words(text),
+    };
+    explicit_names(&text, &rest, |name| {
         if let Some(found) = find(name)
             && !named.contains(&found)
             && !forbidden.contains(&found)
@@ -148,7 +152,7 @@ pub fn mentions<T: Copy + PartialEq>(
 }
 
 /// Passes each part of the request that may be a name to `emit`, in order.
-fn explicit_names<'a>(request: &'a str, mut emit: impl FnMut(&'a str)) {
+fn explicit_names<'a>(request: &'a str, words: &[Word<'a>], mut emit: impl FnMut(&'a str)) {
     let mut parts = request.split('`');
     parts.next();
     // Every second part is between two backticks; the last one may lack its closing backtick.
@@ -156,7 +160,7 @@ fn explicit_names<'a>(request: &'a str, mut emit: impl FnMut(&'a str)) {
         emit(inside);
     }
     let mut before = "";
-    for word in words(request) {
+    for word in words {
         if let Some(command) = word.text.strip_prefix('/') {
             emit(command);
             // `/plugin:name`, the form in which hosts list the skills of a plug-in.
@@ -235,7 +239,12 @@ fn words(request: &str) -> Vec<Word<'_>> {
         let mut rest = chunk;
         while let Some(first) = rest.chars().next() {
             let unspaced = is_unspaced(first);
-            let end = rest.find(|c| is_unspaced(c) != unspaced);
+            let changes = |c| is_unspaced(c) != unspaced;
+            let end = if rest.is_ascii() {
+                None
+            } else {
+                rest.find(changes)
+            };
             let (part, tail) = rest.split_at(end.unwrap_or(rest.len()));
             rest = tail;
             let text = bare(part);
@@ -294,9 +303,9 @@ impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
     fn before_name(&mut self, at: usize, is_negative: &mut bool) {
         let negation = self.phrase(at, NEGATIONS);
         let exception = self.phrase(at, EXCEPTIONS).filter(|_| !*is_negative);
-        let suggests = at > 0 && self.words[at - 1].is_any(SUGGESTIONS);
+        let suggests = || at > 0 && self.words[at - 1].is_any(SUGGESTIONS);
         if let Some(mut next) = negation.or(exception)
-            && !suggests
+            && !suggests()
         {
             while next < self.words.len() && self.words[next].is_any(FILLERS) {
                 if self.words[next].ends_clause {
@@ -489,7 +498,11 @@ impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
             }
             Some(next)
         };
-        table.iter().filter_map(matches).max()
+        // Most words are told from every phrase by their first byte.
+        let first = self.words.get(at)?.text.as_bytes()[0].to_ascii_lowercase();
+        let may_begin = |phrase: &&&str| !first.is_ascii() || phrase.as_bytes()[0] == first;
+        let phrases = table.iter().filter(may_begin);
+        phrases.filter_map(matches).max()
     }
 
     fn found(&mut self, name: &str) -> Option<T> {
