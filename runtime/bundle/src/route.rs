@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 
 use skillbundle_search::keywords::{Decision, decide};
 use skillbundle_search::ranker::{
-    Accumulators, NAME, Query, RankTable, ScoreParts, Scored, field_names, min_confidence,
+    Accumulators, NAME, Query, RankTable, ScoreParts, Scored, min_confidence,
 };
 use skillbundle_search::text::{Mentions, mentions};
 
@@ -444,7 +444,7 @@ impl<'a, 's> Router<'a, 's> {
             skill: self.catalog.skill(scored.document)?,
             why: Explanation {
                 named: scored.named,
-                ..self.why(explanation)
+                ..Explanation::of(self.table, self.query, explanation)
             },
         })
     }
@@ -555,34 +555,6 @@ impl<'a, 's> Router<'a, 's> {
             score: self.table.weight(scored.score),
             terms: explanation.terms.iter().map(term).collect(),
         })
-    }
-
-    /// The explanation of a skill's score for the request.
-    fn why(&self, explanation: &ScoreParts) -> Explanation {
-        let weight = |impact: u32| self.table.weight(impact);
-        let term = |place: usize| self.query.term(place).to_owned();
-        Explanation {
-            terms: explanation
-                .terms
-                .iter()
-                .map(|(place, impact, fields)| TermScore {
-                    term: term(*place),
-                    score: weight(u32::from(*impact)),
-                    fields: field_names(*fields),
-                })
-                .collect(),
-            pairs: explanation
-                .pairs
-                .iter()
-                .map(|(first, second, impact)| PairScore {
-                    terms: [term(*first), term(*second)],
-                    score: weight((*impact).into()),
-                })
-                .collect(),
-            name_share: explanation.share(),
-            name_score: weight(explanation.name),
-            named: false,
-        }
     }
 }
 

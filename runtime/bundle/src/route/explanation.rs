@@ -1,6 +1,7 @@
 //! Why a request scores as it does for a skill, in the units of the score.
 
 use serde_json::{Value, json};
+use skillbundle_search::ranker::{Query, RankTable, ScoreParts, field_names};
 
 /// What a request and a skill have in common, in the units of the score.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,6 +19,34 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// The explanation of a skill's score for the request.
+    pub(super) fn of(table: RankTable<'_>, query: &Query, explanation: &ScoreParts) -> Self {
+        let weight = |impact: u32| table.weight(impact);
+        let term = |place: usize| query.term(place).to_owned();
+        Self {
+            terms: explanation
+                .terms
+                .iter()
+                .map(|(place, impact, fields)| TermScore {
+                    term: term(*place),
+                    score: weight(u32::from(*impact)),
+                    fields: field_names(*fields),
+                })
+                .collect(),
+            pairs: explanation
+                .pairs
+                .iter()
+                .map(|(first, second, impact)| PairScore {
+                    terms: [term(*first), term(*second)],
+                    score: weight((*impact).into()),
+                })
+                .collect(),
+            name_share: explanation.share(),
+            name_score: weight(explanation.name),
+            named: false,
+        }
+    }
+
     /// The value in tool results and `--json`, with every number [`rounded`].
     pub fn to_json(&self) -> Value {
         let terms = self
