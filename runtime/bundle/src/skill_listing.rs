@@ -29,7 +29,6 @@ pub struct SkillListing {
 }
 
 /// One skill in a list.
-#[derive(Default)]
 struct Entry<'a> {
     name: &'a str,
     summary: &'a str,
@@ -49,27 +48,30 @@ impl<'a> Catalog<'a> {
     /// names as fit in half of it at least, and descriptions of the most important skills.
     pub fn skill_listing(&self, room: usize) -> Result<SkillListing, Error> {
         let total = self.listed_len();
-        // Shorter lines than this do not exist.
-        let most = room / name_only(&Entry::default()).len() + 1;
-        let mut entries = Vec::with_capacity(most.min(total));
-        for skill in self.ranked().take(most) {
+        let (mut entries, mut names_len) = (Vec::new(), 0);
+        for skill in self.ranked() {
             let entry = Entry::of(&skill?)?;
             if entry.name.len() <= NAME_BYTES {
+                names_len += name_only(&entry).len() + 1;
                 entries.push(entry);
             }
+            if names_len > room {
+                break;
+            }
         }
-        let short = |entry: &Entry<'_>, most| shortened(entry, most);
-        let all = [joined(&entries, element)].into_iter();
-        let mut all = all.chain(SHORTENED.map(|most| joined(&entries, |it| short(it, most))));
-        if entries.len() == total
-            && let Some(text) = all.find(|text| text.len() <= room)
-        {
-            let (shown, described) = (total, total);
-            return Ok(SkillListing {
-                text,
-                shown,
-                described,
-            });
+        if entries.len() == total {
+            let in_full = joined(&entries, room, element);
+            let mut shorter = SHORTENED.iter();
+            let mut shorter =
+                || shorter.find_map(|most| joined(&entries, room, |it| shortened(it, *most)));
+            if let Some(text) = in_full.or_else(&mut shorter) {
+                let (shown, described) = (total, total);
+                return Ok(SkillListing {
+                    text,
+                    shown,
+                    described,
+                });
+            }
         }
         Ok(partly_described(&entries, total, room))
     }
@@ -87,13 +89,15 @@ fn partly_described(entries: &[Entry<'_>], total: usize, room: usize) -> SkillLi
     for (entry, name) in entries.iter().zip(&names) {
         let separator = if listing.text.is_empty() { "" } else { "\n" };
         let left = room - listing.text.len();
-        let line = shortened(entry, shortest);
-        let more = line.len() - name.len();
         let all_described = listing.described == listing.shown;
-        if all_described && more <= spare && separator.len() + line.len() <= left {
+        let line = all_described.then(|| shortened(entry, shortest));
+        let fits = |line: &String| {
+            line.len() - name.len() <= spare && separator.len() + line.len() <= left
+        };
+        if let Some(line) = line.filter(fits) {
             listing.text.extend([separator, &line]);
             listing.described += 1;
-            spare -= more;
+            spare -= line.len() - name.len();
         } else if separator.len() + name.len() <= left {
             listing.text.extend([separator, name]);
         } else {
@@ -104,9 +108,23 @@ fn partly_described(entries: &[Entry<'_>], total: usize, room: usize) -> SkillLi
     listing
 }
 
-fn joined(entries: &[Entry<'_>], line: impl Fn(&Entry<'_>) -> String) -> String {
-    let lines: Vec<_> = entries.iter().map(line).collect();
-    lines.join("\n")
+/// A line for each skill, if all fit.
+fn joined(
+    entries: &[Entry<'_>],
+    room: usize,
+    line: impl Fn(&Entry<'_>) -> String,
+) -> Option<String> {
+    let mut text = String::new();
+    for entry in entries {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&line(entry));
+        if text.len() > room {
+            return None;
+        }
+    }
+    Some(text)
 }
 
 impl<'a> Entry<'a> {
@@ -156,7 +174,8 @@ fn element(entry: &Entry<'_>) -> String {
 }
 
 fn headline(summary: &str, most: usize) -> String {
-    let line: String = summary.chars().filter(|c| is_seen(*c)).collect();
+    let seen = summary.chars().filter(|c| is_seen(*c));
+    let line: String = seen.take(most + 1).collect();
     match line.char_indices().nth(most - 1) {
         Some((end, last)) if end + last.len_utf8() < line.len() => {
             format!("{}…", line[..end].trim_end())
