@@ -53,13 +53,13 @@ async function tools(client, era) {
   const loaded = await call('skill', { name: FACTS.skill });
   check('text of the skill', loaded.content[0].text.includes(bodyOf(FACTS.uri)));
   check('name of the skill', loaded._meta['skillbundle/about'].name, FACTS.skill);
-  check('its text is sent once', loaded.structuredContent, undefined);
+  check('its text is sent once', loaded.structuredContent === undefined);
   const routed = await call('get_skill', { context: FACTS.request });
   check('get_skill is no error', routed.isError ?? false, false);
   const route = JSON.parse(routed.content[0].text);
   check('get_skill finds the skill', route.skill_path, FACTS.skill);
   check('its text', route.content.includes(bodyOf(FACTS.uri)));
-  check('its text is sent once', routed.structuredContent, undefined);
+  check('its text is sent once', routed.structuredContent === undefined);
   const found = (await call('skills_search', { query: FACTS.search })).structuredContent;
   check('what is searched for', found.results[0].meta.name, FACTS.skill);
 
