@@ -183,14 +183,14 @@ fn excluded(sentence: &str) -> Option<(usize, usize)> {
     for (at, c) in sentence.char_indices() {
         let is_start = !before.is_alphanumeric() || is_unspaced(c);
         before = c;
-        if is_inside(&quoted, &sentence[at..]) {
-            continue;
-        }
         let does = |words: &&str| sentence[..at].ends_with(*words);
-        if !is_start || DOES.iter().any(does) {
+        if !is_start || is_inside(&quoted, &sentence[at..]) || DOES.iter().any(does) {
             continue;
         }
-        for (cue, scope) in CUES {
+        // The first letter rules most cues out.
+        let initial = lower_char(c).next();
+        let begins = |cue: &&(&str, Scope)| cue.0.chars().next() == initial;
+        for (cue, scope) in CUES.iter().filter(begins) {
             let Some(length) = spelled(&sentence[at..], cue) else {
                 continue;
             };

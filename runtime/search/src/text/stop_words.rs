@@ -114,7 +114,8 @@ pub(super) fn is_negation(word: &str) -> bool {
         start.is_some_and(|start| word.as_bytes()[start..].eq_ignore_ascii_case(end.as_bytes()))
     };
     // `don't`
-    ends("n't") || ends("n’t") || has(NEGATIONS, word)
+    let is_contracted = word.ends_with(['t', 'T']) && (ends("n't") || ends("n’t"));
+    is_contracted || NEGATION_ENDS.may_hold(word) && has(NEGATIONS, word)
 }
 
 /// Whether one of [`UNSPACED_STOP_WORDS`] negates what follows it.
@@ -155,6 +156,7 @@ fn longest(table: &[&str], text: &str, character: usize) -> usize {
 }
 
 const ENDS: Ends = add_ends(TERM_STOP_WORDS, add_ends(STOP_WORDS, Ends::NONE));
+const NEGATION_ENDS: Ends = add_ends(NEGATIONS, Ends::NONE);
 
 const fn add_ends(table: &[&str], mut ends: Ends) -> Ends {
     let mut at = 0;
