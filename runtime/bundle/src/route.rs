@@ -255,8 +255,7 @@ impl<'a, 's> Router<'a, 's> {
         })
     }
 
-    /// Whether the request may be answered with a skill: the place for whatever keeps skills from
-    /// requests.
+    /// Whether the request may be answered with a skill.
     fn is_eligible(&self, skill: u32) -> bool {
         !self.forbidden.contains(&skill)
     }

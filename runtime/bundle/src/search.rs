@@ -271,13 +271,11 @@ impl<'a> Catalog<'a> {
             return Ok(Vec::new());
         }
         let found = self.text_index()?.documents_with_all(tokens)?;
-        // Most bundles have no skill that is kept from anybody.
-        if among.is_everything() && self.listed_len() == self.len() {
-            return Ok(found);
-        }
-        let mut kept = Vec::new();
+        let mut kept = Vec::with_capacity(found.len());
         for id in found {
-            if among.holds(&self.skill(id)?)? {
+            // A skill that everybody is shown need not be read.
+            let is_sure = among.is_everything() && self.is_listed(id);
+            if is_sure || among.holds(&self.skill(id)?)? {
                 kept.push(id);
             }
         }

@@ -112,8 +112,15 @@ const ENDS: &[char] = &[
     '.', ',', ';', ':', '!', '?', ')', '。', '，', '；', '：', '！', '？', '）',
 ];
 
-/// The maximum number of words in a name that is forbidden.
+/// The maximum number of words in a name that is forbidden, of bytes of one that stands among
+/// characters of a script without spaces, and of names after one negation: no request may take time
+/// that grows faster than its length.
 const LONGEST: usize = 5;
+const LONGEST_UNSPACED: usize = 192;
+const MOST_LISTED: usize = 16;
+
+/// Longer than every word of the tables, in bytes.
+const LONGEST_WORD: usize = 64;
 
 /// Finds the names of a request; `find` returns what has a name.
 pub fn mentions<T: Copy + PartialEq>(
@@ -216,7 +223,9 @@ impl Word<'_> {
 
     /// Whether it is this lower-case word.
     fn is(&self, word: &str) -> bool {
-        if self.text.is_ascii() {
+        if self.text.len() > LONGEST_WORD {
+            false
+        } else if self.text.is_ascii() {
             self.text.eq_ignore_ascii_case(word)
         } else {
             lower(self.text).replace('’', "'") == word
@@ -374,7 +383,7 @@ impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
         self.forbid(found, from..end);
         // `a, b or c`: the names between commas are forbidden if a joiner follows.
         let mut pending = Vec::new();
-        loop {
+        for _ in 1..MOST_LISTED {
             let mut next = self.words.partition_point(|word| word.start < end);
             if self.words.get(next).is_some_and(|word| word.is_any(KINDS)) {
                 next += 1;
@@ -416,7 +425,9 @@ impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
             .unwrap_or(text);
         let text = text.trim_end().trim_end_matches(AROUND);
         let word = self.words[at];
-        let inside = text.get(word.start..).unwrap_or_default().char_indices();
+        let inside = text.get(word.start..).unwrap_or_default();
+        let is_near = |(offset, _): &(usize, char)| inside.len() - offset <= LONGEST_UNSPACED;
+        let inside = inside.char_indices().filter(is_near);
         let mut starts: Vec<usize> = inside.map(|(offset, _)| word.start + offset).collect();
         let before = self.words[..at].iter().rev().take(LONGEST);
         let before = before
@@ -446,11 +457,14 @@ impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
         let inside = self.words.get(first).filter(|word| word.is_unspaced());
         if let Some(word) = inside {
             let text = &self.request[start..word.end()];
-            ends.extend(text.char_indices().skip(1).map(|(at, _)| start + at));
+            let inside = text.char_indices().skip(1).map(|(at, _)| at);
+            let inside = inside.take_while(|at| *at <= LONGEST_UNSPACED);
+            ends.extend(inside.map(|at| start + at));
         }
         ends.sort_unstable();
         while let Some(end) = ends.pop() {
-            let next = self.words.iter().find(|word| word.end() > end);
+            let next = self.words.partition_point(|word| word.end() <= end);
+            let next = self.words.get(next);
             let is_kind = next.is_some_and(|word| {
                 KINDS
                     .iter()
@@ -472,9 +486,11 @@ impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
     /// Whether a name that ends here is no part of a longer phrase: it looks like a name, or what
     /// follows is no word of a subject.
     fn is_whole(&self, name: &str, end: usize) -> bool {
-        let last = self.words.iter().find(|word| word.end() >= end);
+        let last = self.words.partition_point(|word| word.end() < end);
+        let last = self.words.get(last);
         let ends_clause = last.is_some_and(|word| word.end() == end && word.ends_clause);
-        let next = self.words.iter().find(|word| word.start >= end);
+        let next = self.words.partition_point(|word| word.start < end);
+        let next = self.words.get(next);
         ends_clause
             || name.starts_with(['/', '`', '"'])
             || is_hyphenated(name)
@@ -629,6 +645,40 @@ mod tests {
             ("a-b is forbidden", " not "),
         ] {
             assert_eq!(mentions(request, find).text, text, "{request:?}");
+        }
+    }
+
+    /// The bytes that are looked up as names.
+    fn looked_up(request: &str) -> usize {
+        let mut bytes = 0;
+        mentions(request, |name| {
+            bytes += name.len();
+            NAMES.iter().position(|known| *known == name)
+        });
+        bytes
+    }
+
+    #[test]
+    fn the_work_grows_no_faster_than_the_request() {
+        for piece in [
+            "ni pdf ",
+            "nor pdf, ",
+            "not the ",
+            "not pdf or charts and ",
+            "without code review, ",
+            "do not use ",
+            "pdf is not allowed ",
+            "/pdf ",
+            "不要",
+            "不要用pdf和",
+            "pdf 不要用",
+            "合同审查以外",
+            "以外",
+            "é",
+            "a-",
+        ] {
+            let [short, long] = [250, 1000].map(|times| looked_up(&piece.repeat(times)));
+            assert!(long <= 5 * short + 1000, "{piece:?}: {short}, {long}");
         }
     }
 }
