@@ -119,6 +119,10 @@ const LONGEST: usize = 5;
 const LONGEST_UNSPACED: usize = 192;
 const MOST_LISTED: usize = 16;
 
+/// The words of a request, from the first, in which negations are looked for. People write far
+/// fewer; a request may have four million bytes.
+const SCANNED: usize = 2000;
+
 /// Longer than every word of the tables, in bytes.
 const LONGEST_WORD: usize = 64;
 
@@ -296,7 +300,7 @@ struct Scan<'s, 'r, T, F> {
 impl<T: Copy + PartialEq, F: FnMut(&str) -> Option<T>> Scan<'_, '_, T, F> {
     fn run(&mut self) {
         let mut is_negative = false;
-        for at in 0..self.words.len() {
+        for at in 0..self.words.len().min(SCANNED) {
             let word = self.words[at];
             if word.is_unspaced() {
                 self.unspaced(at);
