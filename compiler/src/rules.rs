@@ -117,6 +117,8 @@ rules! {
     DuplicateAsset "duplicate-asset" Warning "A file is declared twice; the first declaration counts."
     UndeclaredFile "undeclared-file" Info "A file beside a page is not declared, so it is not served."
     UnknownExecution "unknown-execution" Warning "A script's `execution` is neither `claude` nor `server`."
+    ArgumentName "argument-name" Warning "An argument's name cannot become a variable, so the argument is left out."
+    DuplicateArgument "duplicate-argument" Warning "Two arguments of a script become the same variable; the first one counts."
     SkillTooLarge "skill-too-large" Warning "A skill or its text is larger than hosts accept."
     ReferenceLeavesSkill "reference-leaves-skill" Warning "A reference leads out of the skill and breaks once the skill is installed."
     BrokenReference "broken-reference" Warning "A reference leads to a file that does not exist."

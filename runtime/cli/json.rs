@@ -155,6 +155,7 @@ struct Arg<'a> {
     name: &'a str,
     description: &'a str,
     required: bool,
+    default: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -524,6 +525,7 @@ impl<'a> File<'a> {
             name: arg.name,
             description: arg.description,
             required: arg.required,
+            default: arg.default,
         });
         Ok(Self {
             path: file.path,

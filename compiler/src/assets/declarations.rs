@@ -1,6 +1,6 @@
 //! `assets` and `scripts` in frontmatter: the files that a skill declares.
 
-use skillbundle_format::{ArgEntry, Execution, Role};
+use skillbundle_format::{ArgEntry, Execution, Role, variable_of};
 
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::frontmatter::{Document, Fields, Node, NodeKind, keys};
@@ -160,13 +160,30 @@ fn arguments(document: &Document, fields: &Fields<'_>, out: &mut Vec<Diagnostic>
         );
         return Vec::new();
     };
-    items
-        .iter()
-        .filter_map(|item| argument(document, item, out))
-        .collect()
+    let mut arguments: Vec<Argument> = Vec::new();
+    for item in items {
+        let Some(argument) = argument(document, item, out) else {
+            continue;
+        };
+        let mut earlier = arguments.iter();
+        match earlier.find(|it| it.variable == argument.variable) {
+            None => arguments.push(argument),
+            Some(first) => out.push(same_variable(document, first, &argument)),
+        }
+    }
+    arguments.into_iter().map(|it| it.entry).collect()
 }
 
-fn argument(document: &Document, node: &Node, out: &mut Vec<Diagnostic>) -> Option<ArgEntry> {
+/// A declared argument that can be passed to its script.
+struct Argument {
+    entry: ArgEntry,
+    /// The environment variable that it is passed in.
+    variable: String,
+    /// The position of its name.
+    span: Span,
+}
+
+fn argument(document: &Document, node: &Node, out: &mut Vec<Diagnostic>) -> Option<Argument> {
     let fields = document.fields_of(node);
     let name = match (&node.kind, &fields) {
         (NodeKind::Scalar { text, .. }, _) => Some(text.clone()),
@@ -186,17 +203,52 @@ fn argument(document: &Document, node: &Node, out: &mut Vec<Diagnostic>) -> Opti
         );
         return None;
     };
+    let span = fields.and_then(|it| it.value_span(keys::NAME));
+    let span = span.unwrap_or(Span::from(&node.range));
+    let Some(variable) = variable_of(&name) else {
+        let shown = name.escape_debug();
+        let message =
+            format!("the argument `{shown}` is left out: no variable can be named after it");
+        let diagnostic = document.diagnostic(Code::ArgumentName, message);
+        out.push(
+            diagnostic
+                .at(span)
+                .help("use ASCII letters, digits, `-` and `_` only, such as `target-dir`"),
+        );
+        return None;
+    };
     let description = fields
         .and_then(|it| it.text(keys::DESCRIPTION, out))
         .unwrap_or_default();
+    let default = fields.and_then(|it| it.scalar(keys::DEFAULT, Code::AssetShape, out));
     let required = fields
         .and_then(|it| it.bool(keys::REQUIRED, out))
         .unwrap_or(true);
-    Some(ArgEntry {
-        name,
-        description,
-        required,
+    Some(Argument {
+        entry: ArgEntry {
+            name,
+            description,
+            required: required && default.is_none(),
+            default,
+        },
+        variable,
+        span,
     })
+}
+
+fn same_variable(document: &Document, first: &Argument, second: &Argument) -> Diagnostic {
+    let (name, earlier) = (&second.entry.name, &first.entry.name);
+    let message = if name == earlier {
+        format!("the argument `{name}` is declared twice; the first one counts")
+    } else {
+        let variable = &first.variable;
+        format!("the argument `{name}` is left out: `{earlier}` becomes `{variable}`, too")
+    };
+    let diagnostic = document.diagnostic(Code::DuplicateArgument, message);
+    diagnostic
+        .at(second.span)
+        .related(first.span, "declared here")
+        .help("rename one of the two, or remove it")
 }
 
 fn twice(document: &Document, first: &Declaration, second: &Declaration) -> Diagnostic {

@@ -63,6 +63,29 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
+    /// A text, number or boolean as it is written. Everything else is reported with this code, an
+    /// empty value and a NUL character too.
+    pub(crate) fn scalar(
+        &self,
+        key: &str,
+        code: Code,
+        out: &mut Vec<Diagnostic>,
+    ) -> Option<String> {
+        let entry = self.entry(key)?;
+        if let Some(diagnostic) = self.cut_by_comment(entry) {
+            out.push(diagnostic);
+        }
+        let found = match &entry.value.kind {
+            NodeKind::Scalar { text, .. } if !text.contains('\0') => return Some(text.clone()),
+            NodeKind::Scalar { .. } => "text with a NUL character",
+            _ => entry.value.describe(),
+        };
+        let message = format!("`{key}` should be a text, number or boolean, but is {found}");
+        let help = format!("write `{key}: value`, or `{key}: \"\"` for an empty text");
+        out.push(self.diagnostic(code, entry, message).help(help));
+        None
+    }
+
     /// A list of texts. A single value is not a list.
     pub(crate) fn list(&self, key: &str, out: &mut Vec<Diagnostic>) -> Option<Vec<String>> {
         let entry = self.entry(key)?;

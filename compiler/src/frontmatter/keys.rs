@@ -11,6 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 // Keys that the compiler itself reads.
 pub(crate) const ARGS: &str = "args";
 pub(crate) const ASSETS: &str = "assets";
+pub(crate) const DEFAULT: &str = "default";
 pub(crate) const DESCRIPTION: &str = "description";
 pub(crate) const EXECUTION: &str = "execution";
 pub(crate) const FILE: &str = "file";
@@ -137,9 +138,10 @@ const SCRIPT: &[Key] = &[
 #[cfg(test)]
 #[rustfmt::skip]
 const ARGUMENT: &[Key] = &[
-    key(NAME, TEXT, "required", "the argument's name"),
+    key(NAME, TEXT, "required", "the argument's name, of ASCII letters, digits, `-` and `_`; the script finds `target-dir` in the variable `SKILL_ARG_TARGET_DIR`"),
     key(DESCRIPTION, TEXT, "empty", "what it means"),
-    key(REQUIRED, Custom("boolean"), "`true`", "whether the script needs it"),
+    key(REQUIRED, Custom("boolean"), "`true`", "whether the script needs it; with a `default` it can always be left out"),
+    key(DEFAULT, Custom("text, number or boolean"), "none", "its value if it is left out, as it is written: `1.10` stays `1.10`"),
 ];
 
 /// From this length on, a word with one letter more or less is a typing mistake;

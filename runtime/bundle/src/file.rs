@@ -45,6 +45,8 @@ pub struct Arg<'a> {
     pub description: &'a str,
     /// Whether a call without it is rejected.
     pub required: bool,
+    /// Its value if a call leaves it out.
+    pub default: Option<&'a str>,
 }
 
 impl<'a> File<'a> {
@@ -106,10 +108,13 @@ impl<'a> File<'a> {
             .catalog
             .rows(&self.catalog.index.args, &self.row.args)?;
         let arg = |row: &'a crate::schema::ArchivedArgRow| {
+            let flags = row.flags.to_native();
+            let default = self.catalog.text(&row.default)?;
             Ok(Arg {
                 name: self.catalog.text(&row.name)?,
                 description: self.catalog.text(&row.description)?,
-                required: row.flags.to_native() & flag::REQUIRED != 0,
+                required: flags & flag::REQUIRED != 0,
+                default: (flags & flag::DEFAULT != 0).then_some(default),
             })
         };
         rows.iter().map(arg).collect()

@@ -5,6 +5,7 @@
 //! they contain, which files they have, which skill a request means. This crate does not depend on
 //! the source format of skills or on how they are served.
 
+mod argument;
 mod model;
 mod settings;
 
@@ -39,6 +40,7 @@ pub mod hosts;
 #[cfg(test)]
 mod sample;
 
+pub use argument::variable_of;
 pub use catalog::{Catalog, Root};
 pub use container::{Bundle, SectionInfo, hex, publish};
 pub use error::Error;

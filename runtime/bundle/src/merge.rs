@@ -104,6 +104,7 @@ fn file_entry(file: &File<'_>) -> Result<FileEntry, Error> {
         name: arg.name.to_owned(),
         description: arg.description.to_owned(),
         required: arg.required,
+        default: arg.default.map(str::to_owned),
     };
     Ok(FileEntry {
         path: file.path.to_owned(),

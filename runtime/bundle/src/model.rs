@@ -199,10 +199,12 @@ impl Execution {
 /// A declared argument of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgEntry {
-    /// Its name; on a run it becomes `SKILL_ARG_<NAME>`.
+    /// Its name; [`variable_of`](crate::variable_of) is how the script reads it.
     pub name: String,
     /// The declared description, or empty.
     pub description: String,
-    /// Whether a call without it is rejected; true unless declared.
+    /// Whether a call without it is rejected: true unless declared, and false if there is a default.
     pub required: bool,
+    /// Its value if a call leaves it out.
+    pub default: Option<String>,
 }

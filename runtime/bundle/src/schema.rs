@@ -113,6 +113,7 @@ schema! {
     struct ArgRow {
         name: Str,
         description: Str,
+        default: Str,
         flags: u32,
     }
 
@@ -236,6 +237,8 @@ pub(crate) mod flag {
     pub(crate) const RESOURCE_TEXT: u32 = 1;
     /// Argument: a call without it is rejected.
     pub(crate) const REQUIRED: u32 = 1;
+    /// Argument: has a default, which may be empty.
+    pub(crate) const DEFAULT: u32 = 1 << 1;
     /// Blob: stored as one zstd frame.
     pub(crate) const ZSTD: u32 = 1;
     /// Blob: only its length is known, since it was too large to be stored.

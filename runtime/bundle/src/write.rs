@@ -381,7 +381,8 @@ impl<'a> Writer<'a> {
         Ok(ArgRow {
             name: self.intern(&arg.name)?,
             description: self.intern(&arg.description)?,
-            flags: bit(arg.required, flag::REQUIRED),
+            default: self.intern(arg.default.as_deref().unwrap_or_default())?,
+            flags: bit(arg.required, flag::REQUIRED) | bit(arg.default.is_some(), flag::DEFAULT),
         })
     }
 

@@ -190,6 +190,7 @@ fn auth_files() -> Vec<FileEntry> {
         name: name.to_owned(),
         description: format!("The {name}"),
         required,
+        default: (!required).then(|| "src".to_owned()),
     };
     let scaffold = FileEntry {
         args: vec![arg("name", true), arg("dir", false)],

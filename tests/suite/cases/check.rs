@@ -228,7 +228,10 @@ fn file(skill: Skill<'_>, path: &str) -> Result<Value, Error> {
         facts["execution"] = json!(file.execution.as_str());
         facts["args"] = arguments
             .iter()
-            .map(|a| json!([a.name, a.description, a.required]))
+            .map(|a| match a.default {
+                None => json!([a.name, a.description, a.required]),
+                Some(default) => json!([a.name, a.description, a.required, default]),
+            })
             .collect();
     }
     Ok(facts)

@@ -55,14 +55,18 @@ fn bytes() -> impl Strategy<Value = Option<Arc<[u8]>>> {
 fn file() -> impl Strategy<Value = FileEntry> {
     let role = prop_oneof![Just(Role::File), Just(Role::Asset), Just(Role::Script)];
     let execution = prop_oneof![Just(Execution::Claude), Just(Execution::Server)];
-    let argument =
-        ("[a-z]{1,6}", text(10), any::<bool>()).prop_map(|(name, description, required)| {
-            ArgEntry {
-                name,
-                description,
-                required,
-            }
-        });
+    let argument = (
+        "[a-z]{1,6}",
+        text(10),
+        any::<bool>(),
+        proptest::option::of(text(10)),
+    );
+    let argument = argument.prop_map(|(name, description, required, default)| ArgEntry {
+        name,
+        description,
+        required,
+        default,
+    });
     (
         role,
         "[a-z]{1,8}",

@@ -150,11 +150,12 @@ fn check_file(file: &skillbundle_format::File<'_>, entry: &FileEntry) {
     assert_eq!(args.len(), entry.args.len());
     for (arg, entry) in args.iter().zip(&entry.args) {
         assert_eq!(
-            (arg.name, arg.description, arg.required),
+            (arg.name, arg.description, arg.required, arg.default),
             (
                 entry.name.as_str(),
                 entry.description.as_str(),
-                entry.required
+                entry.required,
+                entry.default.as_deref(),
             )
         );
     }

@@ -151,7 +151,13 @@ fn asset(file: &File<'_>, from: Option<&Skill<'_>>) -> Option<Result<Value, Erro
 fn script(file: &File<'_>, from: Option<&Skill<'_>>) -> Option<Result<Value, Error>> {
     let script = || {
         let args = file.args()?;
-        let args = args.iter().map(|arg| json!({ "name": arg.name, "description": arg.description, "required": arg.required }));
+        let args = args.iter().map(|arg| {
+            let mut shown = json!({ "name": arg.name, "description": arg.description, "required": arg.required });
+            if let Some(default) = arg.default {
+                shown["default"] = json!(default);
+            }
+            shown
+        });
         let script = json!({
             "file": file.path,
             "description": file.description,

@@ -46,7 +46,7 @@ fn get_skill_gives_the_best_match_with_its_files() {
         answer["scripts"],
         json!([{ "file": "scripts/scaffold-auth.sh", "description": "About scripts/scaffold-auth.sh", "execution": "claude", "args": [
             { "name": "name", "description": "The name", "required": true },
-            { "name": "dir", "description": "The dir", "required": false },
+            { "name": "dir", "description": "The dir", "required": false, "default": "src" },
         ] }])
     );
     let inherited = answer["inherited_assets"].as_array().unwrap();
