@@ -57,7 +57,7 @@ pub(crate) enum Origin {
 pub(crate) struct Assignment {
     /// The setting.
     pub(crate) setting: &'static Setting,
-    /// Its value, of the setting's type.
+    /// Its value, of the setting's type; of texts for keys, those that are set.
     pub(crate) value: Value,
     /// Where it was set.
     pub(crate) origin: Origin,
@@ -160,7 +160,8 @@ impl Config {
         self.file.as_ref()
     }
 
-    fn set(&mut self, assignment: Assignment) {
+    fn set(&mut self, mut assignment: Assignment) {
+        assignment.value = assignment.setting.over_default(assignment.value);
         self.assignments
             .retain(|it| it.setting != assignment.setting);
         self.assignments.push(assignment);

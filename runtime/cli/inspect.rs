@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let host = args.host.as_deref().and_then(hosts::find);
     if host.is_none() && args.tool_options != ToolArgs::default() {
         return Err(with_help(
-            "--tools, --dotted-names and --description-bytes need --host",
+            "--tools, --dotted-names, --description-bytes and --allow-project-scripts need --host",
             "name a host, such as `--host claude`",
         ));
     }

@@ -7,7 +7,7 @@ use skillbundle_server::{Error, Options, Tools};
 
 use crate::config::{self, Assignment};
 
-// Which tools to offer, and how. (A doc comment would describe the command.)
+// Which tools to offer, how, and what they may do. (A doc comment would describe the command.)
 #[derive(clap::Args, Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToolArgs {
     /// Offer only these tools: names and presets, separated by commas
@@ -19,6 +19,9 @@ pub(crate) struct ToolArgs {
     /// Limit the list of skills in a tool's description to this many bytes
     #[arg(long, value_name = "N")]
     pub(crate) description_bytes: Option<usize>,
+    /// Run scripts of skills inside the project, too
+    #[arg(long)]
+    pub(crate) allow_project_scripts: bool,
 }
 
 /// The text, if it names tools.
@@ -37,7 +40,11 @@ impl ToolArgs {
         let bytes = self.description_bytes.map(|bytes| {
             Assignment::by_option("serve.description_bytes", bytes, "--description-bytes")
         });
-        tools.into_iter().chain(dotted).chain(bytes).collect()
+        let scripts = self.allow_project_scripts.then(|| {
+            Assignment::by_option("scripts.allow_project", true, "--allow-project-scripts")
+        });
+        let tools = tools.into_iter().chain(dotted).chain(bytes);
+        tools.chain(scripts).collect()
     }
 }
 

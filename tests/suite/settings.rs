@@ -299,6 +299,59 @@ fn the_operators_file_sets_what_options_set() {
 }
 
 #[test]
+fn runners_of_the_operator_go_over_the_default_ones() {
+    let project = Project::new();
+    project.operator("scripts:\n  runners: {.rb: ruby, .ts: \"\"}\n");
+    let show = |arguments: &[&str]| {
+        let all = [&["config", "show", "--json"], arguments].concat();
+        shown(&project.run(&all), "scripts.runners").0
+    };
+    assert_eq!(
+        show(&[]),
+        json!({ ".sh": "bash", ".js": "node", ".py": "python3", ".rb": "ruby" })
+    );
+    assert_eq!(
+        show(&["--set", "scripts.runners=.py=python3 -I,.sh="]),
+        json!({ ".ts": "npx tsx", ".js": "node", ".py": "python3 -I" })
+    );
+}
+
+#[test]
+fn what_scripts_may_reach_is_the_operators_alone() {
+    let project = Project::new();
+    let wide = "scripts:\n  allow_project: true\n  network: true\n  directories: [work]\n";
+    content(&project, wide);
+    let show = |arguments: &[&str], name: &str| {
+        let all = [&["config", "show", "content/skills", "--json"], arguments].concat();
+        shown(&project.run(&all), name)
+    };
+    let trusting = ["--trust-content-config"];
+    for (name, default) in [
+        ("scripts.allow_project", json!(false)),
+        ("scripts.network", json!(false)),
+        ("scripts.directories", json!([])),
+    ] {
+        let expected = (default, "default".to_owned());
+        assert_eq!(show(&[], name), expected);
+        assert_eq!(show(&trusting, name), expected);
+    }
+    let checked = project.run(&["compile", "--check", "content/skills"]);
+    let reported = checked.stderr.matches("config-needs-operator").count()
+        + checked.stdout.matches("config-needs-operator").count();
+    assert_eq!(reported, 3, "{}{}", checked.stdout, checked.stderr);
+    let allowed = show(&["--allow-project-scripts"], "scripts.allow_project");
+    assert_eq!(allowed, (true.into(), "--allow-project-scripts".to_owned()));
+    let file = project.operator(wide);
+    let (directories, origin) = show(&[], "scripts.directories");
+    assert_eq!(directories, json!([file.with_file_name("work")]));
+    assert_eq!(origin, format!("{}:4", file.display()));
+    for set in ["scripts.isolation=none", "scripts.memory_bytes=0"] {
+        let ran = project.run(&["config", "show", "--set", set]);
+        assert_eq!(ran.code, Some(2), "{set}");
+    }
+}
+
+#[test]
 fn a_config_beside_the_skills_counts_and_its_edits_are_seen() {
     let project = Project::new();
     let page =

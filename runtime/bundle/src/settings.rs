@@ -162,11 +162,17 @@ pub static SETTINGS: &[Setting] = &[
     setting("matching", "min_margin", SettingKind::Fraction(|it| &mut it.min_margin), "", "share of its score by which the best skill of the folder dialect must lead"),
     setting("refresh", "enabled", SettingKind::Switch(|it| &mut it.refresh_enabled), "", "whether the skills are refreshed periodically").enabled_by("REFRESH_INTERVAL_MINUTES"),
     setting("refresh", "interval_minutes", SettingKind::Count(|it| &mut it.refresh_interval_minutes), "minutes", "time between two refreshes; files every 5 seconds if not set").variable("REFRESH_INTERVAL_MINUTES"),
-    setting("scripts", "enabled", SettingKind::Switch(|it| &mut it.scripts_enabled), "", "whether a server may run scripts").without_effect(),
-    setting("scripts", "timeout_seconds", SettingKind::Lower(|it| &mut it.script_timeout_seconds), "seconds", "time after which a script is stopped").without_effect(),
-    setting("scripts", "max_output_bytes", SettingKind::LowerBytes(|it| &mut it.script_max_output_bytes), "bytes", "how much of each output stream of a script is kept").without_effect(),
-    setting("scripts", "allowed_extensions", SettingKind::Subset(|it| &mut it.script_extensions), "", "extensions of files that may be run").without_effect(),
-    setting("scripts", "runners", SettingKind::Operator(ValueType::TextMap, r#"{".sh":"bash",".ts":"npx tsx",".js":"node",".py":"python3"}"#), "", "the program for each extension").without_effect(),
+    setting("scripts", "enabled", SettingKind::Switch(|it| &mut it.scripts_enabled), "", "whether a server may run scripts"),
+    setting("scripts", "timeout_seconds", SettingKind::Lower(|it| &mut it.script_timeout_seconds), "seconds", "time after which a script is stopped"),
+    setting("scripts", "max_output_bytes", SettingKind::LowerBytes(|it| &mut it.script_max_output_bytes), "bytes", "how much of each output stream of a script is kept"),
+    setting("scripts", "allowed_extensions", SettingKind::Subset(|it| &mut it.script_extensions), "", "extensions of files that may be run"),
+    setting("scripts", "runners", SettingKind::Operator(ValueType::TextMap, r#"{".sh":"bash",".ts":"npx tsx",".js":"node",".py":"python3"}"#), "", "the program for each extension, over the default ones; an empty text removes one"),
+    program("scripts", "allow_project", ValueType::Boolean, "false", "whether scripts of skills inside the project may be run").option("--allow-project-scripts"),
+    program("scripts", "isolation", ValueType::Choice(ISOLATIONS), "\"namespaces\"", "the strongest isolation that is tried"),
+    program("scripts", "require_isolation", ValueType::Choice(ISOLATIONS), "\"weak\"", "the weakest isolation with which scripts are run"),
+    program("scripts", "network", ValueType::Boolean, "false", "whether scripts may use the network"),
+    program("scripts", "directories", ValueType::Paths, "[]", "directories that scripts may read and work in"),
+    program("scripts", "memory_bytes", ValueType::Whole(1, MOST), "2147483648", "most memory of a script"),
     setting("assets", "max_size_bytes", SettingKind::LowerBytes(|it| &mut it.asset_max_bytes), "bytes", "size of the largest file that is served"),
     setting("assets", "inline_text_max_bytes", SettingKind::LowerBytes(|it| &mut it.asset_inline_max_bytes), "bytes", "size of the largest text that is shown inline").without_effect(),
     setting("analytics", "enabled", SettingKind::Operator(ValueType::Boolean, "false"), "", "whether events are recorded").enabled_by("ANALYTICS_ENDPOINT").without_effect(),
@@ -186,6 +192,9 @@ pub static SETTINGS: &[Setting] = &[
     program("cache", "directory", ValueType::Path, "null", "where compiled skills are kept, or `off`; else in the user's cache").variable("SKILLBUNDLE_CACHE"),
     program("log", "level", ValueType::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "\"warn\"", "what `serve` logs on stderr; with info each request of --http").variable("SKILLBUNDLE_LOG"),
 ];
+
+/// How scripts are kept from the rest of the machine, the strongest first.
+const ISOLATIONS: &[&str] = &["namespaces", "bubblewrap", "landlock", "weak"];
 
 /// The largest whole number: doubles are exact up to it.
 const MOST: u64 = 9_000_000_000_000_000;
@@ -249,6 +258,19 @@ impl Setting {
                 serde_json::from_str(default).expect("the table has valid JSON")
             }
             _ => self.value(&Settings::default()).unwrap_or_default(),
+        }
+    }
+
+    /// The value that applies if the operator sets this one. A text for each key adds to the default
+    /// or replaces it key by key, and an empty text removes a key.
+    pub fn over_default(&self, value: Value) -> Value {
+        match (self.value_type(), self.default_value(), value) {
+            (ValueType::TextMap, Value::Object(mut texts), Value::Object(set)) => {
+                texts.extend(set);
+                texts.retain(|_, text| *text != "");
+                texts.into()
+            }
+            (_, _, value) => value,
         }
     }
 
@@ -456,6 +478,32 @@ impl Default for Settings {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_text_for_each_key_goes_over_the_default_key_by_key() {
+        let runners = Setting::find("scripts.runners").expect("in the table");
+        for (set, changed) in [
+            (json!({}), json!({})),
+            (json!({ ".rb": "ruby" }), json!({ ".rb": "ruby" })),
+            (
+                json!({ ".py": "python3 -I" }),
+                json!({ ".py": "python3 -I" }),
+            ),
+            (json!({ ".ts": "", ".rb": "" }), json!({ ".ts": null })),
+        ] {
+            let mut expected = runners.default_value();
+            let texts = expected.as_object_mut().expect("texts");
+            for (key, text) in changed.as_object().expect("texts") {
+                match text {
+                    Value::Null => drop(texts.remove(key)),
+                    text => drop(texts.insert(key.clone(), text.clone())),
+                }
+            }
+            assert_eq!(runners.over_default(set.clone()), expected, "{set}");
+        }
+        let extensions = Setting::find("scripts.allowed_extensions").expect("in the table");
+        assert_eq!(extensions.over_default(json!([".rb"])), json!([".rb"]));
+    }
 
     #[test]
     fn every_name_is_unique_and_reads_its_own_field() {

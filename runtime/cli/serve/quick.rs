@@ -25,6 +25,9 @@ impl Args {
                 "--no-project-roots" if !args.sources.no_project_roots => {
                     args.sources.no_project_roots = true;
                 }
+                "--allow-project-scripts" if !args.tool_options.allow_project_scripts => {
+                    args.tool_options.allow_project_scripts = true;
+                }
                 "--no-embedded" if !args.sources.no_embedded => args.sources.no_embedded = true,
                 "--tools" if args.tool_options.tools.is_none() => {
                     args.tool_options.tools = Some(tools(value(&mut words)?.to_str()?).ok()?);
@@ -70,7 +73,7 @@ mod tests {
     use super::*;
     use crate::{Cli, Command};
 
-    const PIECES: [&[&str]; 22] = [
+    const PIECES: [&[&str]; 23] = [
         &["--tools", "loader,skills_search"],
         &["--tools", "router"],
         &["--tools", "rooter"],
@@ -93,10 +96,11 @@ mod tests {
         &["--set", "matching.min_score=0.3"],
         &["--set", "-x"],
         &["--trust-content-config"],
+        &["--allow-project-scripts"],
     ];
 
     fn words(choice: usize) -> Vec<OsString> {
-        let pieces = [choice % 23, choice / 23 % 23, choice / 529];
+        let pieces = [choice % 24, choice / 24 % 24, choice / 576];
         let pieces = pieces.iter().filter_map(|piece| PIECES.get(*piece));
         ["serve"]
             .into_iter()
@@ -108,7 +112,7 @@ mod tests {
     #[test]
     fn accepted_lines_parse_to_the_same_value_with_clap() {
         let mut quick = 0;
-        for choice in 0..23 * 23 * 23 {
+        for choice in 0..24 * 24 * 24 {
             let Some(args) = Args::quick(words(choice)) else {
                 continue;
             };
