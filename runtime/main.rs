@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod directories;
 mod embedded;
+mod project;
 mod roots;
 mod sources;
 

@@ -100,6 +100,12 @@ fn below(here: &Path, home: Option<&Path>, with_project: bool) -> Vec<SkillRoot>
     roots
 }
 
+/// The user's own standard roots, whether they exist or not.
+pub(crate) fn own(home: &Path) -> impl Iterator<Item = PathBuf> {
+    let global = STANDARD.iter().filter(|it| it.scope == Scope::Global);
+    global.map(|it| home.join(it.dir))
+}
+
 /// The working directory and those above it up to the root of its git repository, nearest first.
 /// Outside of a repository only the working directory belongs to the project.
 pub(crate) fn project_directories<'a>(here: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {

@@ -2,6 +2,8 @@
 //! baked into this binary. It recognises what a path is and opens it; how
 //! directories become a bundle is in `directories.rs`.
 
+mod opened;
+
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,9 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use skillbundle_format::{Bundle, Catalog, Error, Scope, Skill};
-use skillbundle_search::text::fold;
-use skillbundle_search::typos;
+use skillbundle_format::{Bundle, Error, Scope, Skill};
 use skillbundle_server::{Archive, Source};
 
 use crate::cache;
@@ -20,6 +20,7 @@ use crate::config::{self, Assignment, ConfigArgs};
 use crate::directories::{self, Directories};
 use crate::embedded;
 use crate::roots::{self, State};
+pub(crate) use opened::Opened;
 
 /// Bytes of an unknown file that an error message quotes.
 const QUOTED_BYTES: usize = 8;
@@ -92,18 +93,6 @@ enum PathKind {
     Directory,
     Bundle,
     SkillFile,
-}
-
-/// A bundle, and where it came from.
-pub(crate) struct Opened {
-    /// The bundle.
-    pub(crate) bundle: Bundle,
-    /// Where it came from, for messages.
-    pub(crate) origin: String,
-    /// The directories of its roots, in their order, as far as there are any.
-    roots: Vec<SkillRoot>,
-    /// The arguments that led to it, for hints.
-    arguments: String,
 }
 
 impl SkillRoot {
@@ -365,32 +354,6 @@ impl Sources {
     }
 }
 
-impl Opened {
-    /// The file of a skill on disk, if it was read from a directory.
-    pub(crate) fn location(&self, skill: &Skill<'_>) -> Option<PathBuf> {
-        SkillRoot::location(&self.roots, skill)
-    }
-
-    /// The skill with this path, or else with this name.
-    pub(crate) fn skill(&self, typed: &str) -> Result<Skill<'_>> {
-        let catalog = self.bundle.catalog()?;
-        let by_path = catalog.by_path(typed.trim_matches('/'))?;
-        let skill = match by_path {
-            None => catalog.by_name(typed)?,
-            skill => skill,
-        };
-        if let Some(skill) = skill {
-            return Ok(skill);
-        }
-        let help = match suggestion(&catalog, typed)? {
-            Some(path) => format!("did you mean `{path}`?"),
-            None => format!("`skillbundle list{}` shows every skill", self.arguments),
-        };
-        let message = format!("no skill `{typed}` in {}", self.origin);
-        Err(with_help(&message, &help))
-    }
-}
-
 /// What this path is: a directory, a bundle by its magic, or a Markdown file.
 fn kind_of(path: &Path) -> Result<PathKind> {
     let cannot_read = |source| Error::Read {
@@ -551,27 +514,6 @@ fn skill_file(path: &Path) -> (PathBuf, Option<String>) {
     let below = parts[parts.len().saturating_sub(depth)..].iter();
     let below = below.map(|part| part.as_os_str().to_string_lossy());
     (dir, Some(below.collect::<Vec<_>>().join("/")))
-}
-
-/// The path that was probably meant: of the name with the fewest typing mistakes, else of one that
-/// contains what was typed.
-fn suggestion<'a>(catalog: &Catalog<'a>, typed: &str) -> Result<Option<&'a str>> {
-    let folded = fold(typed);
-    let distance = |name: &str| {
-        let contains = fold(name).contains(&folded);
-        typos(typed, name).or(contains.then_some(usize::MAX))
-    };
-    let mut best: Option<(usize, &str)> = None;
-    for skill in catalog.skills() {
-        let skill = skill?;
-        let names = [skill.path, skill.install_name(), skill.name];
-        if let Some(distance) = names.into_iter().filter_map(distance).min()
-            && best.is_none_or(|(least, _)| distance < least)
-        {
-            best = Some((distance, skill.path));
-        }
-    }
-    Ok(best.map(|(_, path)| path))
 }
 
 /// Opens a bundle file; every error names it.

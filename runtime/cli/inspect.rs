@@ -68,7 +68,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             exit = host::show(&mut out, host, &args.server, place, args.json)?;
         }
         (None, Some(name)) if args.json => {
-            let details = SkillDetails::new(&opened.skill(name)?)?;
+            let skill = opened.skill(name)?;
+            let details = SkillDetails::new(&skill, opened.is_of_project(&skill))?;
             out.json(&Envelope::new("inspect", details))?;
         }
         (None, Some(name)) => show_skill(&mut out, &opened.skill(name)?)?,

@@ -120,6 +120,7 @@ pub(crate) struct Skill<'a> {
 pub(crate) struct SkillDetails<'a> {
     #[serde(flatten)]
     skill: Skill<'a>,
+    is_of_project: bool,
     uri: Option<&'a str>,
     priority: f64,
     inherit: bool,
@@ -495,7 +496,7 @@ impl<'a> Listed<'a> {
 
 impl<'a> SkillDetails<'a> {
     /// Everything about a skill but its text.
-    pub(crate) fn new(skill: &skillbundle_format::Skill<'a>) -> Result<Self> {
+    pub(crate) fn new(skill: &skillbundle_format::Skill<'a>, is_of_project: bool) -> Result<Self> {
         let inherited = skill.inherited_files()?.into_iter();
         let inherited = inherited.map(|(file, from)| InheritedFile {
             path: file.path,
@@ -504,6 +505,7 @@ impl<'a> SkillDetails<'a> {
         let files = skill.files()?;
         Ok(Self {
             skill: skill.into(),
+            is_of_project,
             uri: skill.published()?.map(|published| published.uri),
             priority: skill.priority,
             inherit: skill.inherit,

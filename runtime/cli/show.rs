@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if let Some(file) = &args.file {
         print_file(&mut out, &skill, file)?;
     } else if args.json {
-        let mut details = SkillDetails::new(&skill)?;
+        let mut details = SkillDetails::new(&skill, opened.is_of_project(&skill))?;
         details.text = Some(text_of(&skill, args.raw)?);
         out.json(&Envelope::new("show", details))?;
     } else if args.raw && !out.is_terminal() {

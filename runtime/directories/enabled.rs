@@ -18,7 +18,7 @@ use skillbundle_compiler::{
     Compiled, Failed, FileStates, Options, Previous, Report, Root, Severity,
 };
 use skillbundle_format::{Bundle, Catalog, Skill, SkillSet};
-use skillbundle_server::{BrokenSkill, Error, Loaded, Source, WatchPaths};
+use skillbundle_server::{BrokenSkill, Error, Loaded, LoadedRoot, Source, WatchPaths};
 
 pub(crate) use examine::examine;
 use once::check_directory;
@@ -28,6 +28,7 @@ use super::generations::{DeclaredFiles, Generations, Note};
 use super::git_lock;
 use super::single_files::{prefix, select};
 use crate::embedded;
+use crate::project::Project;
 use crate::roots::{self, State};
 use crate::sources::SkillRoot;
 
@@ -48,6 +49,8 @@ pub(crate) struct Directories {
     /// A bundle whose skills come after those of the directories. With it, a root that does not
     /// exist is simply empty.
     beneath: Option<&'static [u8]>,
+    /// The project that some of the roots may belong to.
+    project: Project,
     /// The findings of the last load, so that each is reported once.
     reported: Mutex<HashSet<String>>,
     /// The cache, opened when it is first needed.
@@ -80,6 +83,7 @@ impl Directories {
             roots: compiler_roots(roots),
             only: roots.iter().map(|root| root.only.clone()).collect(),
             beneath,
+            project: Project::current(),
             reported: Mutex::default(),
             generations: OnceLock::new(),
             states: Mutex::default(),
@@ -139,10 +143,16 @@ impl Directories {
         }
     }
 
-    /// The absolute directories of these roots, which clients can look into.
-    fn bases(&self, present: &[usize]) -> Vec<Option<PathBuf>> {
-        let absolute = |&at: &usize| std::path::absolute(&self.roots.get(at)?.dir).ok();
-        present.iter().map(absolute).collect()
+    /// What the server is to know of these roots.
+    fn loaded_roots(&self, present: &[usize]) -> Vec<LoadedRoot> {
+        let loaded = |&at: &usize| {
+            let dir = self.roots.get(at).map(|root| root.dir.as_path());
+            LoadedRoot {
+                base: dir.and_then(|dir| std::path::absolute(dir).ok()),
+                is_of_project: dir.is_none_or(|dir| self.project.contains(dir)),
+            }
+        };
+        present.iter().map(loaded).collect()
     }
 
     fn generations(&self) -> Option<&Generations> {
@@ -345,12 +355,12 @@ impl Source for Directories {
         fingerprints.extend(compiled.fingerprints);
         // No look finds the opposite, so the whole is loaded next.
         let state = combined(&fingerprints) ^ if is_partial { u64::MAX } else { 0 };
-        let bases = self.bases(&present);
+        let loaded_roots = self.loaded_roots(&present);
         let bundle = self.keep(&set, state, present, compiled.states)?;
         self.log_roots(&bundle);
         notices.extend(self.hidden_skills(&bundle));
         Ok(Some(Loaded {
-            bases,
+            roots: loaded_roots,
             bundle,
             notices,
             broken,
@@ -363,7 +373,7 @@ impl Source for Directories {
         let (bundle, note) = self.generations()?.latest()?;
         self.log_roots(&bundle);
         Some(Loaded {
-            bases: self.bases(&note.present),
+            roots: self.loaded_roots(&note.present),
             notices: self.hidden_skills(&bundle).into_iter().collect(),
             bundle,
             broken: self.remembered(&note),

@@ -149,6 +149,33 @@ fn json_of(ran: &Output) -> Value {
 }
 
 #[test]
+fn skills_of_the_project_are_told_from_others() {
+    let project = office();
+    let check = |name: &str, place: &[&str], expected: bool| {
+        let words = [&["show", name], place, &["--json"]].concat();
+        let shown = json_of(&run_below(&project, &words));
+        assert_eq!(shown["is_of_project"], expected, "{words:?}");
+    };
+    for (at, (_, label)) in OFFICE.iter().enumerate() {
+        check(&format!("skill-{at}"), &[], *label != "~/");
+    }
+    check("writing-skills", &[], false);
+    let bundle = project.bundle_file(&["repository/.agents/skills"], "repository/team.skb");
+    let bundle = bundle.to_str().expect("text");
+    check("shared", &[bundle], false);
+    for (place, expected) in [
+        (".agent/skills", true),
+        ("../../.agents/skills", true),
+        ("../../../.agents/skills", false),
+    ] {
+        check("shared", &[place], expected);
+        check("shared", &["--dir", place], expected);
+        check("shared", &[&format!("{place}/shared/SKILL.md")], expected);
+    }
+    check("stranger", &["../../../above/.agent/skills"], false);
+}
+
+#[test]
 fn project_roots_are_found_up_to_the_root_of_the_repository() {
     let project = office();
     let printed = json_of(&run_below(&project, &["roots", "--json"]));

@@ -37,7 +37,7 @@ pub use mcp::{Extra, ExtraCall, ExtraMethod, ExtraResult};
 pub use mcp::{Preview, Tools};
 #[cfg(feature = "conformance-fixtures")]
 pub use rmcp::model::ErrorData;
-pub use source::{Archive, BrokenSkill, Embedded, Kind, Loaded, Source, WatchPaths};
+pub use source::{Archive, BrokenSkill, Embedded, Kind, Loaded, LoadedRoot, Source, WatchPaths};
 
 /// Bytes of a list of skills in an answer, unless the operator chooses otherwise. What matters most
 /// stands first, so a host that cuts loses the end.

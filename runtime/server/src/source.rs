@@ -102,9 +102,9 @@ pub trait Source: Send + Sync + 'static {
 pub struct Loaded {
     /// The skills.
     pub bundle: Bundle,
-    /// For each root of the bundle the absolute directory it was read from, if there is one that
-    /// a client can look into.
-    pub bases: Vec<Option<PathBuf>>,
+    /// The roots of the bundle that were read from directories, in its order. The others come after
+    /// them.
+    pub roots: Vec<LoadedRoot>,
     /// What the authors of the skills should know, for stderr.
     pub notices: Vec<String>,
     /// Skills whose files do not load.
@@ -113,6 +113,16 @@ pub struct Loaded {
     pub state: Option<u64>,
     /// Whether [`Source::watch_paths`] names other places since this load than before.
     pub must_rewatch: bool,
+}
+
+/// A root of a bundle, as it was when it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoadedRoot {
+    /// The absolute directory it was read from, if there is one that a client can look into.
+    pub base: Option<PathBuf>,
+    /// Whether it belongs to the project that the client works on. Whoever wrote it may be a
+    /// stranger, so its scripts are run only if the operator allows that.
+    pub is_of_project: bool,
 }
 
 /// A skill whose file does not load. Its last good version is served, if there is one.
@@ -232,7 +242,7 @@ impl From<Bundle> for Loaded {
     fn from(bundle: Bundle) -> Self {
         Self {
             bundle,
-            bases: Vec::new(),
+            roots: Vec::new(),
             notices: Vec::new(),
             broken: Vec::new(),
             state: None,

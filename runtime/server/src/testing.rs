@@ -19,7 +19,7 @@ use skillbundle_testkit::{LEGACY, LineReader, PATIENCE, Peer};
 use crate::error::Error;
 use crate::mcp::Server;
 use crate::platform::{Input, Output};
-use crate::source::{BrokenSkill, Kind, Loaded, Refresher, Source};
+use crate::source::{BrokenSkill, Kind, Loaded, LoadedRoot, Refresher, Source};
 use crate::{Options, stdio};
 
 /// The member that every request of 2026-07-28 carries, for parameters that are written as text.
@@ -336,7 +336,10 @@ impl Source for Fake {
                 let bundle = Bundle::from_bytes(&write(&self.0.set.lock().unwrap())?)?;
                 Ok(Loaded {
                     bundle,
-                    bases: vec![Some("/srv/skills".into())],
+                    roots: vec![LoadedRoot {
+                        base: Some("/srv/skills".into()),
+                        is_of_project: false,
+                    }],
                     notices: Vec::new(),
                     broken: self.0.outdated.lock().unwrap().clone(),
                     state: None,

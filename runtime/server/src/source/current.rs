@@ -11,7 +11,7 @@ use skillbundle_format::{Bundle, Catalog, Overrides};
 use skillbundle_search::text::fold;
 use tokio::sync::watch;
 
-use super::{BrokenSkill, Loaded};
+use super::{BrokenSkill, Loaded, LoadedRoot};
 use crate::error::Error;
 
 /// The published generation, if there is one.
@@ -24,8 +24,8 @@ pub(crate) struct Current {
 /// One published bundle. A call takes one and answers from nothing else.
 pub(crate) struct Generation {
     bundle: Bundle,
-    /// The directory of each root, if a client can look into it.
-    bases: Vec<Option<PathBuf>>,
+    /// The roots that were read from directories.
+    roots: Vec<LoadedRoot>,
     /// Sorted by path.
     broken: Vec<BrokenSkill>,
     /// For each of them what the paths of its files begin with, from the working directory.
@@ -72,11 +72,11 @@ impl Generation {
         loaded.broken.sort_by(|a, b| a.path.cmp(&b.path));
         // A client starts the server in its own working directory.
         let here = env::current_dir().ok();
-        let prefix = |base: &Option<PathBuf>| prefix(base.as_deref(), here.as_deref());
+        let prefix = |root: &LoadedRoot| prefix(root.base.as_deref(), here.as_deref());
         Ok(Self {
             bundle: loaded.bundle.overridden(overrides),
-            prefixes: loaded.bases.iter().map(prefix).collect(),
-            bases: loaded.bases,
+            prefixes: loaded.roots.iter().map(prefix).collect(),
+            roots: loaded.roots,
             broken: loaded.broken,
             state: loaded.state,
             must_rewatch: loaded.must_rewatch,
@@ -145,7 +145,18 @@ impl Generation {
 
     /// The directory of a root, if a client can look into it.
     pub(crate) fn base(&self, root: u32) -> Option<&Path> {
-        self.bases.get(root as usize)?.as_deref()
+        self.roots.get(root as usize)?.base.as_deref()
+    }
+
+    /// Whether a root belongs to the project that the client works on. A bundle and the skills in
+    /// the program do not.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for the tool that runs scripts")
+    )]
+    pub(crate) fn is_of_project(&self, root: u32) -> bool {
+        let root = self.roots.get(root as usize);
+        root.is_some_and(|root| root.is_of_project)
     }
 
     /// A path of a file in a root, as a client opens it: relative to the working directory, or

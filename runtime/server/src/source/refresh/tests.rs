@@ -4,7 +4,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use skillbundle_format::{Bundle, write};
+
 use super::{Generation, NotLoaded, Refreshed, Refresher};
+use crate::source::{Loaded, LoadedRoot};
 use crate::testing::{Fake, folder, set, spec_folders};
 
 fn on_runtime<T>(work: impl Future<Output = T>) -> T {
@@ -17,6 +20,22 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> T {
 
 async fn current(refresher: &Refresher) -> Result<Arc<Generation>, NotLoaded> {
     refresher.current().await
+}
+
+#[test]
+fn a_generation_tells_which_roots_are_of_the_project() {
+    let bundle = Bundle::from_bytes(&write(&spec_folders()).unwrap()).unwrap();
+    let root = |is_of_project| LoadedRoot {
+        base: None,
+        is_of_project,
+    };
+    let loaded = Loaded {
+        roots: vec![root(false), root(true)],
+        ..bundle.into()
+    };
+    let generation = Generation::new(loaded, &Arc::default()).unwrap();
+    let of_project: Vec<_> = (0..3).map(|root| generation.is_of_project(root)).collect();
+    assert_eq!(of_project, [false, true, false]);
 }
 
 #[test]
@@ -170,8 +189,7 @@ fn an_archive_is_opened_again_when_its_file_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("team.skb");
     let publish = |skills| {
-        skillbundle_format::publish(&path, &skillbundle_format::write(&set(skills)).unwrap())
-            .unwrap();
+        skillbundle_format::publish(&path, &write(&set(skills)).unwrap()).unwrap();
     };
     on_runtime(async {
         let refresher = Refresher::new(crate::Archive::new(&path, None).unwrap(), &Arc::default());
