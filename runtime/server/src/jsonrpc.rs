@@ -19,6 +19,10 @@ pub(crate) use scan::IdScan;
 /// kilobytes; other SDKs limit messages to between 4 MiB (HTTP) and 16 MiB.
 pub(crate) const LONGEST: usize = 4 * 1024 * 1024;
 
+/// Longest progress token that is used, in bytes. Each notification repeats it, so a long one would
+/// let a request of a few megabytes fill the memory.
+const LONGEST_TOKEN: usize = 1024;
+
 /// A request id as JSON text: a string or a number. The ids of valid requests are in canonical
 /// form, so equal ids have equal texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +72,8 @@ pub(crate) struct Meta<'a> {
     capabilities: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
     client: Option<&'a RawValue>,
+    #[serde(borrow, rename = "progressToken")]
+    progress_token: Option<&'a RawValue>,
 }
 
 /// The top level of a message. A member that is `null` is not an absent one.
@@ -276,6 +282,14 @@ impl<'a> Meta<'a> {
         }
         let client: Client = serde_json::from_str(self.client?.get()).ok()?;
         Some(client.name)
+    }
+
+    /// What the client calls the request in notifications of its progress, a string or number;
+    /// `None` if it wants none.
+    pub(crate) fn progress_token(&self) -> Option<&'a RawValue> {
+        let is_short = |token: &&RawValue| token.get().len() <= LONGEST_TOKEN;
+        let token = self.progress_token.filter(is_short)?;
+        Id::from_json(token.get()).map(|_| token)
     }
 
     /// The names of the members that 2026-07-28 requires and that are missing or malformed.
@@ -587,6 +601,33 @@ mod tests {
             let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m"{params}}}"#);
             let code = request(&line).meta().err().map(|error| error.code.0);
             assert_eq!(code, expected, "{params}");
+        }
+    }
+
+    #[test]
+    fn a_progress_token_is_a_string_or_number_and_kept_as_it_is() {
+        let longest = format!("\"{}\"", "t".repeat(LONGEST_TOKEN - 2));
+        let longer = format!("\"{}\"", "t".repeat(LONGEST_TOKEN - 1));
+        for (token, is_used) in [
+            ("7", true),
+            ("1.50", true),
+            ("98765432109876543210", true),
+            ("\"\\u0061\"", true),
+            ("\"\"", true),
+            (&longest, true),
+            (&longer, false),
+            ("null", false),
+            ("true", false),
+            ("[7]", false),
+            ("{\"a\":7}", false),
+        ] {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{{"progressToken": {token}}}}}}}"#
+            );
+            let request = request(&line);
+            let meta = request.meta().unwrap();
+            let found = meta.progress_token().map(RawValue::get);
+            assert_eq!(found, is_used.then_some(token), "{token}");
         }
     }
 

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::arguments::Arguments;
 use super::tool_result::{ToolError, ToolResult};
-use super::{BoxFuture, Caller, Server, broken};
+use super::tools::TaskCall;
+use super::{BoxFuture, broken};
 use crate::source::{Kind, Refreshed, Refresher};
 
 pub(crate) const INPUT: &str =
@@ -26,19 +26,16 @@ pub(crate) const OUTPUT: &str = concat!(
 }"#
 );
 
-pub(crate) fn run<'a>(
-    server: &'a Server,
-    arguments: Arguments<'a>,
-    caller: &'a Caller,
-) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+pub(crate) fn run(call: TaskCall<'_>) -> BoxFuture<'_, Result<ToolResult, ToolError>> {
     Box::pin(async move {
-        arguments.only(&[])?;
-        let source = &server.refresher;
+        call.arguments.only(&[])?;
+        let source = &call.server.refresher;
         let kind = source.kind();
+        call.progress(0.0, "Loading the skills again");
         let refreshed = tokio::select! {
             refreshed = source.refresh() => refreshed,
             // The load goes on; only this request ends.
-            () = caller.cancelled.cancelled() => Refreshed::Failed("cancelled".to_owned()),
+            () = call.caller.cancelled.cancelled() => Refreshed::Failed("cancelled".to_owned()),
         };
         Ok(match refreshed {
             Refreshed::Done(skills) => ToolResult::json(&done(kind, source, skills)),

@@ -16,7 +16,7 @@ mod skill;
 
 use serde_json::{Value, json};
 use skillbundle_format::{Scope, SkillEntry, SkillSet, write};
-use skillbundle_testkit::text_of as text;
+use skillbundle_testkit::{request, text_of as text, with_meta};
 
 use super::tool_result::digest;
 use super::tools::TOOLS;

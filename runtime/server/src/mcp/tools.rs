@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 
 use rmcp::model::{JsonObject, ToolAnnotations};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -56,11 +56,7 @@ pub(crate) enum Run {
 }
 
 /// Work that takes time. It ends early when the client no longer waits.
-pub(crate) type ToolWork = for<'a> fn(
-    &'a Server,
-    Arguments<'a>,
-    &'a Caller,
-) -> BoxFuture<'a, Result<ToolResult, ToolError>>;
+pub(crate) type ToolWork = for<'a> fn(TaskCall<'a>) -> BoxFuture<'a, Result<ToolResult, ToolError>>;
 
 /// One call of a tool that needs the skills.
 pub(crate) struct ToolCall<'a> {
@@ -68,6 +64,31 @@ pub(crate) struct ToolCall<'a> {
     /// The skills to answer from.
     pub(crate) skills: &'a Generation,
     pub(crate) arguments: Arguments<'a>,
+}
+
+/// One call of a tool that takes time of its own.
+pub(crate) struct TaskCall<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) arguments: Arguments<'a>,
+    pub(crate) caller: &'a Caller,
+    /// What the client calls the request in notifications of its progress; `None` if it wants none.
+    progress_token: Option<&'a RawValue>,
+}
+
+/// The notification of how far a request has come.
+#[derive(Serialize)]
+struct ProgressNotification<'a> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: ProgressParams<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressParams<'a> {
+    progress_token: &'a RawValue,
+    progress: f64,
+    message: &'a str,
 }
 
 /// The parameters of `tools/call`.
@@ -386,7 +407,14 @@ fn work<'a>(
         let (Run::Task(run), arguments) = call.tool()? else {
             unreachable!("the handler follows from `Run`");
         };
-        let reply = run(call.server, arguments, caller).await;
+        let meta = call.request.meta()?;
+        let task = TaskCall {
+            server: call.server,
+            arguments,
+            caller,
+            progress_token: meta.progress_token(),
+        };
+        let reply = run(task).await;
         reply.unwrap_or_else(ToolResult::from).write(call.era, out)
     })
 }
@@ -418,6 +446,29 @@ impl ToolCall<'_> {
 
     pub(crate) fn options(&self) -> &Options {
         &self.server.options
+    }
+}
+
+impl TaskCall<'_> {
+    /// Tells the client how far the request has come, if it wants to know. `progress` must grow from
+    /// call to call.
+    pub(crate) fn progress(&self, progress: f64, message: &str) {
+        let Some(progress_token) = self.progress_token else {
+            return;
+        };
+        let params = ProgressParams {
+            progress_token,
+            progress,
+            message,
+        };
+        let notification = serde_json::to_vec(&ProgressNotification {
+            jsonrpc: "2.0",
+            method: "notifications/progress",
+            params,
+        });
+        let notification = notification.expect("keys are strings, and memory takes all bytes");
+        // A client that is gone cancels the request, too.
+        let _ = (self.caller.notify)(&notification);
     }
 }
 

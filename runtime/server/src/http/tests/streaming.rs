@@ -120,6 +120,37 @@ fn progress_is_streamed_ahead_of_the_response() {
 }
 
 #[test]
+fn progress_of_a_tool_is_streamed_to_a_client_that_wants_it() {
+    let server = Running::start(skills());
+    let params = |meta: &Value| json!({ "name": "refresh_skills", "_meta": meta });
+    let wanted = params(&json!({ "progressToken": "t" }));
+    let reply = server.post(&legacy("tools/call", wanted.clone()));
+    let events: Vec<&str> = reply.body.split_terminator("\n\n").collect();
+    let [progress, response] = events.as_slice() else {
+        panic!("{reply:?}")
+    };
+    assert!(
+        progress.contains(r#""method":"notifications/progress","params":{"progressToken":"t","#)
+    );
+    assert!(response.contains("skills_reindexed"));
+    let mut modern = modern("tools/call", json!({ "name": "refresh_skills" }));
+    modern["params"]["_meta"]["progressToken"] = json!("t");
+    let headers = [
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: tools/call",
+        "Mcp-Name: refresh_skills",
+    ];
+    let reply = server.ask("POST /mcp", &headers, &modern.to_string());
+    assert_eq!(reply.body.matches("notifications/progress").count(), 1);
+    let reply = server.post(&legacy("tools/call", params(&json!({}))));
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    let no_events = ["Accept: application/json"];
+    let message = legacy("tools/call", wanted).to_string();
+    let reply = server.ask("POST /mcp", &no_events, &message);
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+}
+
+#[test]
 fn a_client_that_takes_no_events_gets_the_response_alone() {
     let server = start();
     let message = legacy("test/progress", json!({})).to_string();

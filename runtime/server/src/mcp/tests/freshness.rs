@@ -27,6 +27,40 @@ fn refresh_skills_says_where_from_and_how_many() {
 }
 
 #[test]
+fn progress_is_sent_to_a_client_that_wants_it() {
+    let params = |token: Value| json!({ "name": "refresh_skills", "_meta": token });
+    for token in [json!("a \"b\""), json!(7), json!(1.5)] {
+        let mut legacy = client(spec_folders());
+        let mut modern = unopened(Fake::new(spec_folders()), Options::default());
+        let stateless = |mut params: Value| {
+            let mut meta = with_meta(json!({}))["_meta"].take();
+            meta["progressToken"] = params["_meta"]["progressToken"].take();
+            params["_meta"] = meta;
+            params
+        };
+        let given = params(json!({ "progressToken": token }));
+        for (client, params) in [
+            (&mut legacy, given.clone()),
+            (&mut modern, stateless(given)),
+        ] {
+            client.send(&request("r", "tools/call", params));
+            let progress = client.reply();
+            assert_eq!(progress["method"], "notifications/progress");
+            assert_eq!(
+                progress["params"],
+                json!({ "progressToken": token, "progress": 0.0, "message": "Loading the skills again" })
+            );
+            assert_eq!(client.reply()["id"], "r");
+        }
+    }
+    let mut client = client(spec_folders());
+    for meta in [json!({}), json!({ "progressToken": null })] {
+        client.send(&request("r", "tools/call", params(meta)));
+        assert_eq!(client.reply()["id"], "r");
+    }
+}
+
+#[test]
 fn a_second_refresh_is_answered_at_once() {
     let source = Fake::slow(spec_folders());
     let mut client = connected(source.clone());
