@@ -1,0 +1,88 @@
+//! Namespaces by `bwrap`, for systems that let that program make them and no other: it is installed
+//! with a privilege or a profile of its own.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{IntoRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::filter::{self, Sockets};
+use super::namespaces;
+use super::view::{self, Layout};
+use crate::Program;
+
+/// Where distributions install it. Not looked for in `PATH`, which may lead anywhere.
+const PLACES: [&str; 3] = [
+    "/usr/bin/bwrap",
+    "/usr/local/bin/bwrap",
+    "/run/current-system/sw/bin/bwrap",
+];
+
+/// The file, if it is installed.
+pub(super) fn find() -> Result<PathBuf, String> {
+    let places = PLACES.into_iter().map(PathBuf::from);
+    let mut found = places.filter(|it| it.is_file());
+    let missing = "bwrap is not installed (package `bubblewrap`)";
+    found.next().ok_or_else(|| missing.to_owned())
+}
+
+/// Where a program finds its things inside.
+pub(super) fn layout() -> Layout {
+    namespaces::layout()
+}
+
+/// The beginning of a command that runs in namespaces which see what the program may, with the files
+/// and the scratch directory that lie at these places outside. The caller adds the program, and
+/// must not close descriptors before the command runs.
+pub(super) fn wrap(program: &Program, outside: &Layout) -> Result<Command, String> {
+    let mut args: Vec<OsString> = Vec::new();
+    let mut add = |words: &[&dyn AsRef<std::ffi::OsStr>]| {
+        args.extend(words.iter().map(|it| it.as_ref().to_owned()));
+    };
+    add(&[&"--unshare-all", &"--die-with-parent", &"--new-session"]);
+    add(&[&"--cap-drop", &"ALL"]);
+    if program.network {
+        add(&[&"--share-net"]);
+    }
+    let readable = view::readable(program).into_iter().map(Path::to_owned);
+    let system = view::system_directories().map(Path::to_owned);
+    for path in system.chain(view::etc(program.network)) {
+        match std::fs::read_link(&path) {
+            Ok(target) if !path.starts_with("/etc") => add(&[&"--symlink", &target, &path]),
+            _ => add(&[&"--ro-bind-try", &path, &path]),
+        }
+    }
+    let inside = layout();
+    add(&[&"--proc", &"/proc", &"--dev", &"/dev"]);
+    add(&[&"--bind", &outside.temporary, &inside.temporary]);
+    add(&[&"--bind", &outside.scratch, &inside.scratch]);
+    for path in readable {
+        add(&[&"--ro-bind", &path, &path]);
+    }
+    add(&[&"--ro-bind", &outside.files, &inside.files]);
+    let directory = program.directory.as_ref().unwrap_or(&inside.scratch);
+    add(&[&"--chdir", directory, &"--remount-ro", &"/"]);
+    let filter = filter_file().map_err(|error| format!("cannot keep a filter: {error}"))??;
+    // It is closed by the command, which reads it.
+    add(&[&"--seccomp", &filter.into_raw_fd().to_string(), &"--"]);
+    let mut command = Command::new(find()?);
+    command.args(args);
+    Ok(command)
+}
+
+/// The filter of system calls in a file that the command inherits. It takes one: the first, which
+/// has all but one rule.
+fn filter_file() -> io::Result<Result<OwnedFd, String>> {
+    let programs = match filter::bytes(Sockets::Ordinary) {
+        Ok(programs) => programs,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut file = File::from(memfd_create("filter", MemfdFlags::empty())?);
+    file.write_all(programs.first().map_or(&[][..], Vec::as_slice))?;
+    file.rewind()?;
+    Ok(Ok(file.into()))
+}

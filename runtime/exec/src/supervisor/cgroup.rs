@@ -1,0 +1,62 @@
+//! A control group (version 2) of its own for the processes of a program, if the system lets this
+//! user make one: the kernel then kills all of them at once, and holds limits that count for all of
+//! them together.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Pid;
+
+use crate::Limits;
+
+/// Where the version 2 hierarchy is mounted: alone, or beside version 1.
+const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// The group. Removed when dropped.
+pub(super) struct Cgroup(PathBuf);
+
+impl Cgroup {
+    /// Makes a group below that of this process. `None` if the system has none, does not allow it,
+    /// or cannot kill a group at once (Linux 5.14).
+    pub(super) fn new(id: &str, limits: &Limits) -> Option<Self> {
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+        let mount = MOUNTS.into_iter().map(Path::new);
+        let mount = mount
+            .into_iter()
+            .find(|it| it.join("cgroup.procs").exists())?;
+        let group = mount.join(path).join(format!("skillbundle-run-{id}"));
+        fs::create_dir(&group).ok()?;
+        let group = Self(group);
+        if !group.0.join("cgroup.kill").exists() {
+            return None;
+        }
+        // These files exist only if the group above hands the controllers down.
+        let _ = group.set("pids.max", &limits.processes.to_string());
+        let _ = group.set("memory.max", &limits.memory_bytes.to_string());
+        Some(group)
+    }
+
+    /// Puts a process into the group, before it has children.
+    pub(super) fn add(&self, process: Pid) -> io::Result<()> {
+        self.set("cgroup.procs", &process.as_raw_nonzero().to_string())
+    }
+
+    /// Kills all processes in the group.
+    pub(super) fn kill(&self) {
+        // What is left is found by the sweep.
+        let _ = self.set("cgroup.kill", "1");
+    }
+
+    fn set(&self, file: &str, value: &str) -> io::Result<()> {
+        fs::write(self.0.join(file), value)
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // Fails while processes are in it, which are all dead by now.
+        let _ = fs::remove_dir(&self.0);
+    }
+}

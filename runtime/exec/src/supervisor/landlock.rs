@@ -1,0 +1,65 @@
+//! Landlock: the kernel's access control that a process applies to itself. With it go no files but
+//! those allowed, no TCP, no abstract sockets, and no signals to processes outside.
+
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+};
+
+use super::view::{self, Layout};
+use crate::Program;
+
+/// The oldest revision that stops signals to other processes (Linux 6.12). With an older one a
+/// script could kill the server, so this level would promise too much.
+const OLDEST: ABI = ABI::V6;
+
+/// Restricts this process and its children to what a program may have.
+pub(super) fn restrict(program: &Program, layout: &Layout) -> Result<(), String> {
+    let failed = |error: RulesetError| format!("cannot apply Landlock: {error}");
+    let mut ruleset = rules(program.network).map_err(failed)?;
+    let read = AccessFs::from_read(OLDEST);
+    let (all, file) = (AccessFs::from_all(OLDEST), AccessFs::from_file(OLDEST));
+    let etc = view::etc(program.network);
+    let etc = etc
+        .iter()
+        .map(|it| (it.as_path(), read & !AccessFs::Execute));
+    let system = view::system_directories().map(|it| (it, read));
+    let named = view::readable(program).into_iter().map(|it| (it, read));
+    let own = [
+        (layout.files.as_path(), read),
+        (layout.scratch.as_path(), all),
+        (layout.temporary.as_path(), all),
+    ];
+    let devices = view::DEVICES.map(|it| (Path::new(it), file & !AccessFs::Execute));
+    for (path, access) in system.chain(etc).chain(named).chain(own).chain(devices) {
+        // What is not there cannot be read.
+        let Ok(opened) = PathFd::new(path) else {
+            continue;
+        };
+        let access = if path.is_dir() { access } else { access & file };
+        let rule = PathBeneath::new(opened, access);
+        ruleset = ruleset.add_rule(rule).map_err(failed)?;
+    }
+    ruleset.restrict_self().map_err(failed)?;
+    Ok(())
+}
+
+/// Fails if the kernel is too old or has it turned off.
+pub(super) fn is_there() -> Result<(), String> {
+    let created = rules(false).map(drop);
+    created.map_err(|error| format!("Landlock 6 (Linux 6.12) is not there: {error}"))
+}
+
+fn rules(network: bool) -> Result<RulesetCreated, RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(OLDEST))?
+        .scope(Scope::AbstractUnixSocket)?
+        .scope(Scope::Signal)?;
+    if !network {
+        rules = rules.handle_access(AccessNet::from_all(OLDEST))?;
+    }
+    rules.create()
+}

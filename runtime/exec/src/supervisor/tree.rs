@@ -1,0 +1,230 @@
+//! All processes that a program has started, however they have left its group, session and parent.
+//! The supervisor adopts orphans (it is a *subreaper*), so all of them are below it, and nothing
+//! else is.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait, waitpid};
+
+/// How long to look for processes that appear while others are killed. A storm of forks is over
+/// after some rounds, since every process is stopped before any is killed.
+const SWEEP: Duration = Duration::from_secs(3);
+
+/// The process that runs the program or, in namespaces, the first one there, whose end is the end
+/// of all others.
+pub(super) struct Tree {
+    leader: Pid,
+    is_namespace: bool,
+    /// Its status once it has ended, as `wait` has it.
+    ended: Option<i32>,
+    cgroup: Option<super::cgroup::Cgroup>,
+}
+
+impl Tree {
+    pub(super) fn new(
+        leader: Pid,
+        is_namespace: bool,
+        cgroup: Option<super::cgroup::Cgroup>,
+    ) -> Self {
+        Self {
+            leader,
+            is_namespace,
+            ended: None,
+            cgroup,
+        }
+    }
+
+    pub(super) fn leader(&self) -> Pid {
+        self.leader
+    }
+
+    /// Collects processes that have ended; returns how the leader has, once it has.
+    pub(super) fn reap(&mut self) -> Option<i32> {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            if pid == self.leader {
+                self.ended = Some(status.as_raw());
+            }
+        }
+        self.ended
+    }
+
+    /// Asks every process to end.
+    pub(super) fn terminate(&self) {
+        for pid in below_this() {
+            if !(self.is_namespace && pid == self.leader) {
+                // It may have ended meanwhile.
+                let _ = kill_process(pid, Signal::TERM);
+            }
+        }
+    }
+
+    /// Kills every process and waits until they are gone. Returns how many there were, beside the
+    /// first one of a namespace and those that had ended.
+    pub(super) fn kill(&mut self) -> u32 {
+        if self.is_namespace && self.ended.is_some() {
+            // With its first process the kernel has ended all others.
+            return 0;
+        }
+        let alive = below_this().into_iter();
+        let alive = alive.filter(|pid| !(self.is_namespace && *pid == self.leader));
+        let alive = alive.filter(|pid| !is_zombie(*pid)).count();
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.kill();
+        }
+        if self.is_namespace {
+            let _ = kill_process(self.leader, Signal::KILL);
+            // Returns when every process of the namespace is gone.
+            let ended = waitpid(Some(self.leader), WaitOptions::empty());
+            self.ended = ended.ok().flatten().map(|it| it.1.as_raw());
+        }
+        let until = Instant::now() + SWEEP;
+        loop {
+            self.reap();
+            let found = below_this();
+            if found.is_empty() || Instant::now() > until {
+                break;
+            }
+            sweep(found);
+        }
+        u32::try_from(alive).unwrap_or(u32::MAX)
+    }
+}
+
+/// Stops all processes until no new one appears, then kills them.
+fn sweep(mut found: Vec<Pid>) {
+    for _ in 0..100 {
+        for pid in &found {
+            let _ = kill_process(*pid, Signal::STOP);
+        }
+        let now = below_this();
+        if now.iter().all(|pid| found.contains(pid)) {
+            break;
+        }
+        found = now;
+    }
+    for pid in found {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    std::thread::sleep(Duration::from_millis(1));
+}
+
+/// Waits for the end of a program in a namespace whose first process this is, and ends all others.
+/// Returns the status of the program, as `wait` has it, and how many others there were.
+#[cfg(target_os = "linux")]
+pub(super) fn wait_for(leader: Pid) -> Option<(i32, u32)> {
+    let status = loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == leader => break status,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    };
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    crate::sys::kill_all_others();
+    let mut alive = 0;
+    while let Ok(Some(_)) = wait(WaitOptions::empty()) {
+        alive += 1;
+    }
+    Some((status.as_raw(), alive))
+}
+
+/// All processes below this one.
+fn below_this() -> Vec<Pid> {
+    let parents = parents();
+    let mut below = vec![rustix::process::getpid().as_raw_nonzero().get()];
+    let mut at = 0;
+    while let Some(parent) = below.get(at).copied() {
+        below.extend(parents.iter().filter(|it| it.1 == parent).map(|it| it.0));
+        at += 1;
+    }
+    let below = below[1..].iter();
+    below.filter_map(|pid| Pid::from_raw(*pid)).collect()
+}
+
+/// Every process of the system with its parent.
+#[cfg(target_os = "linux")]
+fn parents() -> Vec<(i32, i32)> {
+    let pids = processes();
+    pids.filter_map(|pid| Some((pid, stat(pid)?.1))).collect()
+}
+
+/// The numbers of all processes.
+#[cfg(target_os = "linux")]
+fn processes() -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten();
+    let entries = entries.map_while(Result::ok);
+    entries.filter_map(|it| it.file_name().to_str()?.parse().ok())
+}
+
+/// State and parent of a process.
+#[cfg(target_os = "linux")]
+fn stat(pid: i32) -> Option<(char, i32)> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may have any character, these too.
+    let after = stat.iter().rposition(|it| *it == b')')?;
+    let rest = std::str::from_utf8(&stat[after + 1..]).ok()?;
+    let mut words = rest.split_whitespace();
+    let state = words.next()?.chars().next()?;
+    Some((state, words.next()?.parse().ok()?))
+}
+
+#[cfg(target_os = "linux")]
+fn is_zombie(pid: Pid) -> bool {
+    stat(pid.as_raw_nonzero().get()).is_none_or(|(state, _)| state == 'Z')
+}
+
+/// Kills every process whose environment has this entry: what a supervisor leaves that was killed
+/// itself.
+#[cfg(target_os = "linux")]
+pub(crate) fn kill_marked(entry: &str) {
+    let is_marked = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment
+            .split(|it| *it == 0)
+            .any(|it| it == entry.as_bytes())
+    };
+    let own = rustix::process::getpid();
+    let until = Instant::now() + SWEEP;
+    loop {
+        let marked = processes().filter(is_marked).filter_map(Pid::from_raw);
+        let marked: Vec<Pid> = marked.filter(|pid| *pid != own).collect();
+        if marked.is_empty() || Instant::now() > until {
+            return;
+        }
+        for pid in marked {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Every process of the system with its parent, as `ps` has them: without `/proc` there is no other
+/// portable way.
+#[cfg(not(target_os = "linux"))]
+fn parents() -> Vec<(i32, i32)> {
+    use std::process::{Command, Stdio};
+    let mut ps = Command::new("/bin/ps");
+    ps.args(["-axo", "pid=,ppid="]).stdout(Stdio::piped());
+    let Ok(ps) = ps.spawn() else {
+        return Vec::new();
+    };
+    let own = i32::try_from(ps.id()).unwrap_or(0);
+    let listed = ps
+        .wait_with_output()
+        .map_or_else(|_| Vec::new(), |it| it.stdout);
+    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let rows = listed.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    });
+    rows.filter(|(pid, _)| *pid != own).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_zombie(_: Pid) -> bool {
+    false
+}
+
+/// Without a list of environments nothing can be found.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn kill_marked(_: &str) {}

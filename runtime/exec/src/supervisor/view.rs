@@ -1,0 +1,179 @@
+//! What a program sees of the system, the same at every level that can hide the rest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+
+use crate::Program;
+use crate::runner::SYSTEM;
+
+/// Devices that may be opened.
+pub(super) const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// Files of `/etc` that interpreters and libraries read. Everything else there is hidden, since
+/// programs keep passwords in it. An asterisk stands for any end of a name.
+const ETC: [&str; 29] = [
+    "alternatives",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "fonts",
+    "gai.conf",
+    "group",
+    "host.conf",
+    "hosts",
+    "java*",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale*",
+    "localtime",
+    "magic",
+    "mime.types",
+    "nodejs",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "perl",
+    "pki",
+    "protocols",
+    "python*",
+    "services",
+    "ssl",
+    "terminfo",
+    "timezone",
+];
+
+/// The user that nobody is, on every system.
+const NOBODY: u32 = 65534;
+
+/// Whom a program runs as: the user that started the server, or nobody in particular if that is
+/// root.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Identity {
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+    /// Whether it is another than that of the supervisor.
+    pub(super) is_other: bool,
+}
+
+/// Where a program finds its things.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    /// Its files.
+    pub(super) files: PathBuf,
+    /// Its home and, unless it starts elsewhere, its working directory.
+    pub(super) scratch: PathBuf,
+    /// Temporary files.
+    pub(super) temporary: PathBuf,
+}
+
+impl Identity {
+    /// To be asked before entering a namespace, where the user is another.
+    pub(super) fn of_programs() -> Self {
+        let (uid, gid) = (geteuid(), getegid());
+        if uid.is_root() {
+            return Self {
+                uid: NOBODY,
+                gid: NOBODY,
+                is_other: true,
+            };
+        }
+        Self {
+            uid: uid.as_raw(),
+            gid: gid.as_raw(),
+            is_other: false,
+        }
+    }
+
+    /// Takes this identity for good.
+    pub(super) fn take(self) -> Result<(), String> {
+        if !self.is_other {
+            return Ok(());
+        }
+        let (uid, gid) = (
+            rustix::process::Uid::from_raw(self.uid),
+            rustix::process::Gid::from_raw(self.gid),
+        );
+        let taken = set_thread_groups(&[])
+            .and_then(|()| set_thread_res_gid(gid, gid, gid))
+            .and_then(|()| set_thread_res_uid(uid, uid, uid));
+        taken.map_err(|error| {
+            format!(
+                "the server runs as root and may not run the script as user {}: {error}; run the server as an ordinary user",
+                self.uid
+            )
+        })
+    }
+}
+
+/// Directories of programs and libraries that exist.
+pub(super) fn system_directories() -> impl Iterator<Item = &'static Path> {
+    SYSTEM.into_iter().map(Path::new).filter(|it| it.exists())
+}
+
+/// The files of `/etc` that are shown.
+pub(super) fn etc(network: bool) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir("/etc") else {
+        return Vec::new();
+    };
+    let is_shown = |name: &str| {
+        let matches = |pattern: &&str| match pattern.strip_suffix('*') {
+            Some(begin) => name.starts_with(begin),
+            None => name == *pattern,
+        };
+        ETC.iter().any(matches) || network && name == "resolv.conf"
+    };
+    let entries = entries.map_while(Result::ok);
+    let shown = entries.filter(|it| it.file_name().to_str().is_some_and(is_shown));
+    let mut shown: Vec<PathBuf> = shown.map(|it| it.path()).collect();
+    shown.sort();
+    shown
+}
+
+/// Directories that this program may read beside those of the system, parents first.
+pub(super) fn readable(program: &Program) -> Vec<&Path> {
+    let named = program.runner.needs.iter().chain(&program.readable);
+    let named = named.map(PathBuf::as_path);
+    let mut paths: Vec<&Path> = named.filter(|it| !is_of_system(it)).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn is_of_system(path: &Path) -> bool {
+    system_directories().any(|it| path.starts_with(it))
+}
+
+/// The entry by which processes of a run can be found.
+pub(crate) fn mark(id: &str) -> (String, String) {
+    ("SKILLBUNDLE_RUN".to_owned(), id.to_owned())
+}
+
+/// The environment of a program, without the server's.
+pub(super) fn environment(program: &Program, layout: &Layout, id: &str) -> Vec<(String, String)> {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut path = String::new();
+    if let Some(directory) = program.runner.program.parent() {
+        path = text(directory) + ":";
+    }
+    path.push_str("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin");
+    let own = [
+        ("PATH", path),
+        ("HOME", text(&layout.scratch)),
+        ("TMPDIR", text(&layout.temporary)),
+        ("SKILL_DIR", text(&layout.files)),
+        ("LANG", "C.UTF-8".to_owned()),
+    ];
+    let own = own.map(|(name, value)| (name.to_owned(), value));
+    let given = program.environment.iter().cloned();
+    own.into_iter().chain(given).chain([mark(id)]).collect()
+}
