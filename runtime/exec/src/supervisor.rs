@@ -116,6 +116,8 @@ fn complain(message: &str) {
 }
 
 fn serve() -> io::Result<()> {
+    // Ctrl-C and the end of a terminal are for the caller, whose end is seen.
+    rustix::process::setsid()?;
     // Whatever the caller has inherited and not closed.
     crate::sys::close_descriptors_on_exec()?;
     #[cfg(target_os = "linux")]
