@@ -34,6 +34,8 @@ pub struct Root<'a> {
     pub label: &'a str,
     /// Its owner.
     pub scope: Scope,
+    /// Whether a skill in it that is offered declares a script that the server may run.
+    pub has_server_scripts: bool,
 }
 
 impl<'a> Catalog<'a> {
@@ -128,7 +130,8 @@ impl<'a> Catalog<'a> {
 
     pub(crate) fn root(&self, id: usize) -> Result<Root<'a>, Error> {
         let row = self.row(&self.index.roots, id)?;
-        let global = row.flags.to_native() & flag::GLOBAL != 0;
+        let flags = row.flags.to_native();
+        let global = flags & flag::GLOBAL != 0;
         Ok(Root {
             label: self.text(&row.label)?,
             scope: if global {
@@ -136,6 +139,7 @@ impl<'a> Catalog<'a> {
             } else {
                 Scope::Project
             },
+            has_server_scripts: flags & flag::SERVER_SCRIPTS != 0,
         })
     }
 
@@ -197,6 +201,14 @@ impl<'a> Catalog<'a> {
     pub fn listed(&self) -> impl Iterator<Item = Result<Skill<'a>, Error>> + use<'a> {
         let catalog = *self;
         (0..catalog.listed_count()).map(move |id| catalog.skill(id))
+    }
+
+    /// The skill that a client names: by its path or, for those who know no more, by its name.
+    pub fn find(&self, typed: &str) -> Result<Option<Skill<'a>>, Error> {
+        match self.by_path(typed.trim().trim_matches('/'))? {
+            None => self.by_name(typed),
+            found => Ok(found),
+        }
     }
 
     /// The skill with exactly this path.

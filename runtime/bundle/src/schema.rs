@@ -207,6 +207,8 @@ pub(crate) mod flag {
     pub(crate) const SCRIPTS: u32 = 1 << 1;
     /// Root: belongs to the user rather than to a project.
     pub(crate) const GLOBAL: u32 = 1;
+    /// Root: a skill in it that is offered declares a script that the server may run.
+    pub(crate) const SERVER_SCRIPTS: u32 = 1 << 1;
     /// Skill: written in the tree dialect.
     pub(crate) const TREE: u32 = 1;
     /// Skill: inherits from its ancestors.

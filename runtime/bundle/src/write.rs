@@ -122,6 +122,21 @@ fn keyword_lists(set: &SkillSet) -> Vec<Vec<String>> {
     set.listed().iter().map(declared).collect()
 }
 
+/// For each root, whether a skill in it that is offered declares a script that the server may run.
+fn roots_with_server_scripts(set: &SkillSet) -> Vec<bool> {
+    let mut has = vec![false; set.roots.len()];
+    for skill in set.skills.iter().filter(|it| !it.shadowed) {
+        let is_for_server =
+            |file: &FileEntry| file.role == Role::Script && file.execution == Execution::Server;
+        if skill.files.iter().any(is_for_server)
+            && let Some(has) = has.get_mut(skill.root as usize)
+        {
+            *has = true;
+        }
+    }
+    has
+}
+
 /// The text that the search of spec 4 covers.
 fn document(skill: &SkillEntry) -> Result<DocText<'_>, Error> {
     Ok(DocText {
@@ -190,7 +205,8 @@ impl<'a> Writer<'a> {
         let roots = set
             .roots
             .iter()
-            .map(|root| self.root(root))
+            .zip(roots_with_server_scripts(set))
+            .map(|(root, has_server_scripts)| self.root(root, has_server_scripts))
             .collect::<Result<_, _>>()?;
         check_paths(set)?;
         let owners = Owners::new(set);
@@ -255,10 +271,11 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn root(&mut self, root: &RootEntry) -> Result<RootRow, Error> {
+    fn root(&mut self, root: &RootEntry, has_server_scripts: bool) -> Result<RootRow, Error> {
         Ok(RootRow {
             label: self.intern(&root.label)?,
-            flags: bit(root.scope == Scope::Global, flag::GLOBAL),
+            flags: bit(root.scope == Scope::Global, flag::GLOBAL)
+                | bit(has_server_scripts, flag::SERVER_SCRIPTS),
         })
     }
 
