@@ -11,9 +11,19 @@ use crate::roots;
 /// directory itself, with everything below it.
 #[derive(Debug)]
 pub(crate) struct Project {
-    /// `None` if it is not known. Then every directory counts as a part of it.
-    dir: Option<PathBuf>,
+    place: Place,
     home: Option<PathBuf>,
+}
+
+/// Where a project is.
+#[derive(Debug)]
+enum Place {
+    /// Not known, so every directory counts as a part of it.
+    Unknown,
+    /// There is none. Hosts that have no project, such as desktop applications, start servers in the
+    /// home directory or above it.
+    None,
+    At(PathBuf),
 }
 
 impl Project {
@@ -28,15 +38,23 @@ impl Project {
             let directories = roots::project_directories(&here, home.as_deref());
             directories.last().map(|dir| dir.to_path_buf())
         };
-        let dir = here.and_then(outermost);
-        Self { dir, home }
+        let holds_home = |dir: &Path| home.as_deref().is_some_and(|it| it.starts_with(dir));
+        let is_of_machine = |dir: &Path| dir.parent().is_none() || holds_home(dir);
+        let place = match here.and_then(outermost) {
+            None => Place::Unknown,
+            Some(dir) if is_of_machine(&dir) && !dir.join(".git").exists() => Place::None,
+            Some(dir) => Place::At(dir),
+        };
+        Self { place, home }
     }
 
     /// Whether a root at this directory belongs to the project: it lies in it, or is a link in it,
     /// whose target the project chose. The user's own standard roots do not, even if they lie in it.
     pub(crate) fn contains(&self, root: &Path) -> bool {
-        let Some(project) = &self.dir else {
-            return true;
+        let project = match &self.place {
+            Place::Unknown => return true,
+            Place::None => return false,
+            Place::At(dir) => dir,
         };
         let Ok(typed) = std::path::absolute(root) else {
             return true;
@@ -136,10 +154,10 @@ mod tests {
 
     #[test]
     fn the_users_own_roots_never_belong_to_a_project_around_them() {
-        for (repository, here) in [(None, "home"), (Some("home"), "home"), (None, "")] {
+        for repository in ["home", ""] {
             check(
-                repository,
-                here,
+                Some(repository),
+                "home",
                 &[
                     ("home/.claude/skills", false),
                     ("home/.claude/skills/team", false),
@@ -151,6 +169,21 @@ mod tests {
                 ],
             );
         }
+    }
+
+    #[test]
+    fn the_home_directory_and_those_above_it_are_no_projects_of_themselves() {
+        for here in ["home", ""] {
+            let all = [
+                "home/.claude/skills",
+                "home/skills",
+                "home/.cursor/skills",
+                "srv",
+            ];
+            check(None, here, &all.map(|dir| (dir, false)));
+        }
+        let root = Project::around(Some(PathBuf::from("/")), None);
+        assert!(!root.contains(Path::new("/srv/skills")));
     }
 
     #[test]
