@@ -22,6 +22,7 @@ pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod roots;
 pub(crate) mod route;
+pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod show;
 

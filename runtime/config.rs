@@ -16,6 +16,7 @@ use serde_json::Value;
 use skillbundle_format::{Overrides, SETTINGS, Setting, ValueType};
 use skillbundle_search::suggest;
 use skillbundle_server::Tools;
+use skillbundle_server::scripts::ScriptOptions;
 
 use crate::cli::output::with_help;
 
@@ -148,6 +149,32 @@ impl Config {
         };
         let origin = self.origin("serve.tools").map(ToString::to_string);
         text.parse().with_context(|| origin.unwrap_or_default())
+    }
+
+    /// What the operator has decided about scripts.
+    pub(crate) fn scripts(&self) -> ScriptOptions {
+        let isolation = |name: &str| {
+            let word = self.text(name).and_then(|it| it.parse().ok());
+            word.expect("the setting has the words of isolations only")
+        };
+        let runners = self.value("scripts.runners");
+        let runners = runners.as_object().into_iter().flatten();
+        let runners = runners.filter_map(|(extension, command)| {
+            Some((extension.clone(), command.as_str()?.to_owned()))
+        });
+        let directories = self.value("scripts.directories");
+        ScriptOptions {
+            allow_project: self.is_on("scripts.allow_project"),
+            runners: runners.collect(),
+            directories: texts(&directories).map(PathBuf::from).collect(),
+            network: self.is_on("scripts.network"),
+            isolation: isolation("scripts.isolation"),
+            require_isolation: isolation("scripts.require_isolation"),
+            memory_bytes: self
+                .value("scripts.memory_bytes")
+                .as_u64()
+                .unwrap_or(u64::MAX),
+        }
     }
 
     /// What applies over the settings that skills carry.
@@ -312,4 +339,12 @@ impl fmt::Display for Origin {
             Self::Variable(name) | Self::Option(name) => f.write_str(name),
         }
     }
+}
+
+/// The texts in a list.
+pub(crate) fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
 }

@@ -73,6 +73,8 @@ enum Command {
     Roots(cli::roots::Args),
     /// Print a skill, or one of its files
     Show(show::Args),
+    /// Run a script of a skill, isolated as the server would
+    Run(cli::run::Args),
     /// Find skills by words
     Search(search::Args),
     /// Show which skill a request is routed to, and why
@@ -108,6 +110,9 @@ impl From<Exit> for ExitCode {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = skillbundle_exec::supervise_if_asked() {
+        return code;
+    }
     #[cfg(unix)]
     survive_file_size_limit();
     let outcome = match command() {
@@ -145,7 +150,13 @@ fn serve_args(words: &[String]) -> Result<serve::Args, clap::Error> {
 fn command() -> Result<Command, clap::Error> {
     match serve::Args::quick(env::args_os().skip(1)) {
         Some(args) => Ok(Command::Serve(args)),
-        None => Cli::try_parse().map(|cli| cli.command),
+        None => Cli::try_parse().map(|cli| match cli.command {
+            Command::Run(mut args) => {
+                args.split();
+                Command::Run(args)
+            }
+            command => command,
+        }),
     }
 }
 
@@ -166,6 +177,7 @@ impl Command {
             Self::List(args) => &args.sources,
             Self::Roots(args) => &args.sources,
             Self::Show(args) => &args.sources,
+            Self::Run(args) => return Some((&args.sources.config, args.assignments())),
             Self::Search(args) => &args.sources,
             Self::Route(args) => &args.sources,
             Self::Inspect(args) => return Some(with_tools(&args.sources, &args.tool_options)),
@@ -189,6 +201,7 @@ fn run(command: &Command) -> Result<Exit> {
         Command::List(args) => list::run(args),
         Command::Roots(args) => cli::roots::run(args),
         Command::Show(args) => show::run(args),
+        Command::Run(args) => cli::run::run(args),
         Command::Search(args) => search::run(args),
         Command::Route(args) => route::run(args),
         Command::Inspect(args) => inspect::run(args),

@@ -16,7 +16,7 @@ use skillbundle_server::{Archive, Source};
 
 use crate::cache;
 use crate::cli::output::with_help;
-use crate::config::{self, Assignment, ConfigArgs};
+use crate::config::{self, Assignment, ConfigArgs, texts};
 use crate::directories::{self, Directories};
 use crate::embedded;
 use crate::roots::{self, State};
@@ -522,14 +522,6 @@ pub(crate) fn open_file(file: &Path) -> Result<Bundle> {
         Error::Read { .. } => error.into(),
         error => anyhow::Error::new(error).context(file.display().to_string()),
     })
-}
-
-/// The texts in a list.
-fn texts(list: &Value) -> impl Iterator<Item = &str> {
-    list.as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
 }
 
 /// The directories or files in one line: `skills, vendor/skills`.

@@ -3,6 +3,7 @@
 
 mod hosts;
 mod program;
+mod scripts;
 mod skills;
 mod storage;
 
@@ -29,7 +30,7 @@ Examples:
   skillbundle doctor --json                     for a script
 
 Checks: this program and its environment, where skills are looked for, skills that are left out
-or shadowed, the cache, watching, and which hosts have this server in their configuration.
+or shadowed, the cache, watching, how scripts are isolated, and which hosts have this server in their configuration.
 Nothing on disk is changed, and no configured command is run. docs/doctor.md explains each check.
 
 Exit codes: 0 nothing to do, 1 problems found, 2 could not run.";
@@ -181,7 +182,7 @@ struct Check {
 }
 
 /// The checks, in the order of the report.
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     Check {
         name: "program",
         title: "Program",
@@ -211,6 +212,11 @@ const CHECKS: [Check; 7] = [
         name: "watching",
         title: "Watching",
         run: storage::check_watching,
+    },
+    Check {
+        name: "scripts",
+        title: "Scripts",
+        run: scripts::check,
     },
     Check {
         name: "hosts",

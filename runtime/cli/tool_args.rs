@@ -56,6 +56,7 @@ pub(crate) fn options() -> Result<Options> {
         dotted_names: config.is_on("serve.dotted_names"),
         description_bytes: config.number("serve.description_bytes"),
         overrides: Arc::clone(config.overrides()),
+        scripts: config.scripts(),
         outlive_parent: false,
         #[cfg(feature = "conformance-fixtures")]
         extra: None,

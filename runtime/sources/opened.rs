@@ -31,7 +31,12 @@ impl Opened {
 
     /// Whether a skill was read from a root of the project that the working directory is in.
     pub(crate) fn is_of_project(&self, skill: &Skill<'_>) -> bool {
-        let root = self.roots.get(skill.root as usize);
+        self.is_root_of_project(skill.root)
+    }
+
+    /// Whether a root is one of the project that the working directory is in.
+    pub(crate) fn is_root_of_project(&self, root: u32) -> bool {
+        let root = self.roots.get(root as usize);
         root.is_some_and(|root| Project::current().contains(&root.dir))
     }
 

@@ -34,7 +34,13 @@ pub(crate) fn show(
     as_json: bool,
 ) -> Result<Exit> {
     let source = sources.select()?.source()?;
-    let preview = Preview::new(&opened.bundle, &*source, &tool_args::options()?, host)?;
+    let preview = Preview::new(
+        &opened.bundle,
+        &*source,
+        &tool_args::options()?,
+        host,
+        |root| opened.is_root_of_project(root),
+    )?;
     let view = HostView::new(host, server, &preview, &opened.bundle.catalog()?)?;
     let report = Report {
         host,

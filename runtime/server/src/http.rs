@@ -20,7 +20,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::LAST_SCRIPTS;
 use crate::mcp::Server;
+use crate::scripts::Scripts;
 use crate::source::{Refresher, Source};
 use crate::{Error, Options, platform};
 use auth::Auth;
@@ -86,6 +88,7 @@ pub struct Bound {
     listener: TcpListener,
     address: SocketAddr,
     service: Service,
+    scripts: Scripts,
     limits: Limits,
 }
 
@@ -116,6 +119,7 @@ fn bind_within(
     let refresher = Refresher::new(source, &options.overrides);
     let server = Server::new(refresher.clone(), options);
     Ok(Bound {
+        scripts: server.scripts.clone(),
         listener,
         address,
         service: Service::new(auth, refresher, server, limits),
@@ -136,9 +140,11 @@ impl Bound {
             .enable_all()
             .build()
             .map_err(Error::Runtime)?;
+        let scripts = self.scripts.clone();
         let ended = runtime.block_on(self.until(platform::asked_to_stop()));
-        // A load under way must not keep the process alive.
+        // A load under way must not keep the process alive. This ends the calls of scripts, too.
         runtime.shutdown_background();
+        scripts.wait_for_all(LAST_SCRIPTS);
         ended
     }
 

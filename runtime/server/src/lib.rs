@@ -3,12 +3,13 @@
 //!
 //! [`serve`] takes a [`Source`] of skills and answers until its client leaves; [`Preview`] shows
 //! what such a client sees first. In reading order: `source` says where skills come from and keeps
-//! what is current; `jsonrpc` reads and writes messages, which `stdio` takes from the pipes that
+//! what is current; `scripts` decides which scripts of skills may be run; `jsonrpc` reads and writes messages, which `stdio` takes from the pipes that
 //! `platform` offers and `http` from sockets; `mcp` answers them, one row of a table per method and
 //! one file per tool. How skills are written is not known here.
 
 mod error;
 
+pub mod scripts;
 mod source;
 
 mod jsonrpc;
@@ -24,11 +25,13 @@ mod stdio;
 mod testing;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use skillbundle_format::Overrides;
 use skillbundle_format::hosts::TEXT_CHARS;
 
 use mcp::Server;
+use scripts::ScriptOptions;
 use source::Refresher;
 
 pub use error::Error;
@@ -42,6 +45,9 @@ pub use source::{Archive, BrokenSkill, Embedded, Kind, Loaded, LoadedRoot, Sourc
 /// Bytes of a list of skills in an answer, unless the operator chooses otherwise. What matters most
 /// stands first, so a host that cuts loses the end.
 const LIST_BYTES: usize = 16 * 1024;
+
+/// How long scripts may take to end when the server ends.
+const LAST_SCRIPTS: Duration = Duration::from_secs(2);
 
 /// What the operator can choose.
 #[derive(Debug, Clone, Default)]
@@ -59,6 +65,8 @@ pub struct Options {
     pub outlive_parent: bool,
     /// What applies over the settings that the skills carry.
     pub overrides: Arc<Overrides>,
+    /// What the operator has decided about scripts.
+    pub scripts: ScriptOptions,
     /// Methods of a test build.
     #[cfg(feature = "conformance-fixtures")]
     pub extra: Option<&'static Extra>,
@@ -87,6 +95,7 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
         .map_err(Error::Runtime)?;
     let skills = Refresher::new(source, &options.overrides);
     let server = Server::new(skills.clone(), options);
+    let scripts = server.scripts.clone();
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
         match stdio::run(server, input, output).await? {
@@ -97,7 +106,8 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
             },
         }
     });
-    // A load that is still running must not hold the process.
+    // A load that is still running must not hold the process. This ends the calls of scripts, too.
     runtime.shutdown_background();
+    scripts.wait_for_all(LAST_SCRIPTS);
     ended
 }

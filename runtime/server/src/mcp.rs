@@ -24,11 +24,14 @@ mod skill_listing;
 mod tool_result;
 mod tools;
 mod toolset;
+mod turns;
 
 mod get_asset;
 mod get_skill;
 mod list_skills;
+mod outputs;
 mod refresh_skills;
+mod run_script;
 mod skill;
 mod skills_list;
 mod skills_search;
@@ -45,11 +48,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Options;
 use crate::jsonrpc::{Meta, Request, RpcError};
+use crate::scripts::Scripts;
 use crate::source::{Generation, NotLoaded, Refresher};
 use methods::{Handler, Method};
 use notifier::Notifier;
+use outputs::Outputs;
 use tools::{ToolParams, ToolRequest};
 use toolset::{ToolContext, ToolSet};
+use turns::Turns;
 
 #[cfg(feature = "conformance-fixtures")]
 pub use extra::{Extra, ExtraCall, ExtraMethod, ExtraResult};
@@ -61,6 +67,11 @@ pub use toolset::Tools;
 pub(crate) struct Server {
     refresher: Refresher,
     pub(crate) options: Options,
+    pub(crate) scripts: Scripts,
+    /// The turns of scripts.
+    turns: Turns,
+    /// What scripts have written that is no text.
+    outputs: Arc<Outputs>,
     tool_list: Arc<Mutex<tools::ListCache>>,
     /// What the client of a session knows, if it can be notified of changes.
     notifier: Option<Arc<Notifier>>,
@@ -113,6 +124,9 @@ impl Server {
     pub(crate) fn new(refresher: Refresher, options: Options) -> Self {
         Self {
             refresher,
+            scripts: Scripts::new(options.scripts.clone()),
+            turns: Turns::new(),
+            outputs: Arc::default(),
             options,
             tool_list: Arc::default(),
             notifier: None,
@@ -293,8 +307,14 @@ impl Server {
         let of_session = || self.host.as_ref()?.get().copied();
         let host = client.and_then(hosts::of_client).or_else(of_session);
         let kept = host.and_then(Host::description_chars);
+        let runs_scripts = |skills: &Generation| {
+            let is_of_project = |root| skills.is_of_project(root);
+            let catalog = skills.catalog().ok()?;
+            self.options.scripts.allow_any(catalog, is_of_project).ok()
+        };
         ToolContext {
             catalog: skills.and_then(|skills| skills.catalog().ok()),
+            runs_scripts: skills.and_then(runs_scripts),
             room: self.options.description_room(kept),
         }
     }

@@ -83,6 +83,18 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    /// An object that may be left out.
+    pub(crate) fn object(
+        self,
+        argument: &'static str,
+    ) -> Result<Option<&'a JsonObject>, ToolError> {
+        match self.given(argument) {
+            None => Ok(None),
+            Some(Value::Object(object)) => Ok(Some(object)),
+            found => Err(wrong(argument, "an object", kind(found))),
+        }
+    }
+
     /// A flag, false if it is left out.
     pub(crate) fn flag(self, argument: &'static str) -> Result<bool, ToolError> {
         match self.given(argument) {

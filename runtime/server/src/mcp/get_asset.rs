@@ -5,10 +5,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use skillbundle_format::{Catalog, Error, File, MAX_FILE_BYTES, Role, Skill};
+use skillbundle_format::{Error, File, MAX_FILE_BYTES, Role, Skill};
 
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
+use crate::scripts::leads_outside;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -27,7 +28,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let arguments = call.arguments.only(&["skill_path", "file"])?;
     let (path, name) = (arguments.text("skill_path")?, arguments.text("file")?);
     let catalog = call.skills.catalog()?;
-    let skill = skill(catalog, path)?.ok_or_else(|| ToolError::NoSkill {
+    let skill = catalog.find(path)?.ok_or_else(|| ToolError::NoSkill {
         path: shortened(path),
         lister: call
             .toolset()
@@ -75,24 +76,6 @@ fn names(skill: &Skill<'_>) -> Result<String, Error> {
     })
 }
 
-/// By path, and by name for those who have only loaded it by that.
-fn skill<'a>(catalog: Catalog<'a>, path: &str) -> Result<Option<Skill<'a>>, Error> {
-    match catalog.by_path(path.trim().trim_matches('/'))? {
-        None => catalog.by_name(path),
-        found => Ok(found),
-    }
-}
-
-/// Whether a file name tries to leave the skill (spec 3 §12.1). No such name
-/// could be found anyway; the caller should know why.
-fn leads_outside(name: &str) -> bool {
-    let drive = name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic();
-    drive
-        || name.starts_with('/')
-        || name.contains(['\\', '\0'])
-        || name.split('/').any(|part| part == "..")
-}
-
 fn read(
     file: &File<'_>,
     skill: &Skill<'_>,
@@ -135,33 +118,4 @@ fn read(
             "mime_type": file.mime,
         }),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_lead_outside_are_recognised() {
-        for name in [
-            "../x",
-            "a/../x",
-            "..",
-            "a/..",
-            "/etc/passwd",
-            "a\\b",
-            "..\\x",
-            "C:\\x",
-            "c:x",
-            "a\0b",
-            "//host/x",
-        ] {
-            assert!(leads_outside(name), "{name:?}");
-        }
-        for name in [
-            "a", "a/b.txt", "..a", "a..b", "a/...", ".hidden", "./a", "%2e%2e/x", "1:x", "ü:x",
-        ] {
-            assert!(!leads_outside(name), "{name:?}");
-        }
-    }
 }

@@ -70,6 +70,7 @@ mod tests {
         };
         let context = ToolContext {
             catalog: None,
+            runs_scripts: None,
             room: 0,
         };
         ToolSet::new(tools, &context, dotted)

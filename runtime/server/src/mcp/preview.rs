@@ -25,21 +25,25 @@ pub struct Preview {
 
 impl Preview {
     /// The preview of this bundle as `source` has loaded it, for the client of this host.
+    /// `is_of_project` tells which of its roots belong to the project.
     pub fn new(
         bundle: &Bundle,
         source: &dyn Source,
         options: &Options,
         host: &Host,
+        is_of_project: impl Fn(u32) -> bool,
     ) -> Result<Self, Error> {
+        let catalog = bundle.catalog()?;
         let context = ToolContext {
-            catalog: Some(bundle.catalog()?),
+            catalog: Some(catalog),
+            runs_scripts: Some(options.scripts.allow_any(catalog, is_of_project)?),
             room: options.description_room(host.description_chars()),
         };
+        let is_loaded = source.fingerprint_now().is_some();
         // Instructions are part of the handshake, which does not wait for a slow load.
         let at_handshake = ToolContext {
-            catalog: context
-                .catalog
-                .filter(|_| source.fingerprint_now().is_some()),
+            catalog: context.catalog.filter(|_| is_loaded),
+            runs_scripts: context.runs_scripts.filter(|_| is_loaded),
             ..context
         };
         let toolset = options.toolset(&at_handshake);

@@ -99,15 +99,15 @@ pub(crate) fn version(skills: &Generation, uri: &str) -> Result<[u8; 32], RpcErr
 
 /// `resources/read`.
 pub(crate) fn read(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct ResourceContents<'a> {
-        uri: &'a str,
-        mime_type: &'a str,
-        #[serde(flatten)]
-        content: TextOrBlob<'a>,
-    }
     let Uri { uri } = call.request.params()?;
+    if let Some(bytes) = call.server.outputs.get(&uri) {
+        let found = Found {
+            mime: "application/octet-stream",
+            is_text: false,
+            bytes: Cow::Borrowed(&bytes),
+        };
+        return found.write(call, &uri, out);
+    }
     let skills = loaded(skills)?;
     let published = published(skills)?;
     let found = match published.resource(&uri).map_err(unreadable)? {
@@ -121,12 +121,7 @@ pub(crate) fn read(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
     let Some(found) = found else {
         return Err(missing(&published, &uri)?);
     };
-    let contents = ResourceContents {
-        uri: &uri,
-        mime_type: found.mime,
-        content: found.content(),
-    };
-    write_cacheable(call, out, None, "contents", &[contents])
+    found.write(call, &uri, out)
 }
 
 /// What is read under a URI.
@@ -185,6 +180,24 @@ enum TextOrBlob<'a> {
 }
 
 impl Found<'_> {
+    /// Appends the result of `resources/read`.
+    fn write(&self, call: &Call<'_>, uri: &str, out: &mut Vec<u8>) -> Result<(), RpcError> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct ResourceContents<'a> {
+            uri: &'a str,
+            mime_type: &'a str,
+            #[serde(flatten)]
+            content: TextOrBlob<'a>,
+        }
+        let contents = ResourceContents {
+            uri,
+            mime_type: self.mime,
+            content: self.content(),
+        };
+        write_cacheable(call, out, None, "contents", &[contents])
+    }
+
     fn content(&self) -> TextOrBlob<'_> {
         match std::str::from_utf8(&self.bytes) {
             Ok(text) if self.is_text => TextOrBlob::Text(text),

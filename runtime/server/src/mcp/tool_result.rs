@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::results::write;
 use super::{Era, Server};
 use crate::jsonrpc::RpcError;
+use crate::scripts::ScriptError;
 
 /// Maximum number of a client's characters that a message quotes.
 const ECHO: usize = 200;
@@ -29,8 +30,18 @@ pub(crate) const ERROR_PROPERTIES: &str = r#"{
 #[derive(Debug)]
 pub(crate) struct ToolResult {
     text: String,
+    /// What stands after the text.
+    links: Vec<ResourceLink>,
     data: Structured,
     is_error: bool,
+}
+
+/// Bytes that belong to an answer and are read as a resource.
+#[derive(Debug)]
+pub(crate) struct ResourceLink {
+    pub(crate) name: &'static str,
+    pub(crate) uri: String,
+    pub(crate) size: usize,
 }
 
 /// The structured content of an answer, a JSON object.
@@ -111,6 +122,10 @@ pub(crate) enum ToolError {
     NotLoaded(String),
     #[error("the skills cannot be read: {0:#}")]
     Damaged(#[from] skillbundle_format::Error),
+    #[error("cancelled")]
+    Cancelled,
+    #[error(transparent)]
+    Script(#[from] ScriptError),
 }
 
 struct Known<'a>(&'a [&'static str]);
@@ -124,6 +139,7 @@ impl ToolResult {
         Self {
             text,
             data: Structured::Absent { about },
+            links: Vec::new(),
             is_error: false,
         }
     }
@@ -133,6 +149,7 @@ impl ToolResult {
         Self {
             text: data.to_string(),
             data: Structured::SameAsText,
+            links: Vec::new(),
             is_error: false,
         }
     }
@@ -142,6 +159,7 @@ impl ToolResult {
         Self {
             text,
             data: Structured::Tree(data),
+            links: Vec::new(),
             is_error: false,
         }
     }
@@ -154,8 +172,14 @@ impl ToolResult {
             data: Structured::Written(
                 data.expect("keys are strings, and memory takes what is written"),
             ),
+            links: Vec::new(),
             is_error: false,
         }
+    }
+
+    /// The same with bytes that are read as resources.
+    pub(crate) fn with_links(self, links: Vec<ResourceLink>) -> Self {
+        Self { links, ..self }
     }
 
     /// The same as an error, one that the caller can do something about.
@@ -175,7 +199,19 @@ impl ToolResult {
         }
         out.extend_from_slice(br#""content":[{"type":"text","text":"#);
         write(out, &self.text)?;
-        out.extend_from_slice(b"}]");
+        out.push(b'}');
+        for ResourceLink { name, uri, size } in &self.links {
+            let link = json!({
+                "type": "resource_link",
+                "uri": uri,
+                "name": name,
+                "mimeType": "application/octet-stream",
+                "size": size,
+            });
+            out.push(b',');
+            write(out, &link)?;
+        }
+        out.push(b']');
         self.write_structured(out)?;
         if self.is_error {
             out.extend_from_slice(br#","isError":true"#);
@@ -231,6 +267,8 @@ impl ToolError {
             Self::MissingFile { .. } => "asset_missing",
             Self::TooLarge { .. } => "asset_too_large",
             Self::NotLoaded(_) | Self::Damaged(_) => "skills_unavailable",
+            Self::Cancelled => "cancelled",
+            Self::Script(error) => error.code(),
         }
     }
 }

@@ -18,7 +18,7 @@ use super::tool_result::{ERROR_PROPERTIES, ToolError, ToolResult};
 use super::toolset::{ToolContext, ToolSet};
 use super::{
     BoxFuture, Call, Caller, Server, Skills, get_asset, get_skill, list_skills, refresh_skills,
-    skill, skill_listing, skills_list, skills_search, tool_result,
+    run_script, skill, skill_listing, skills_list, skills_search, tool_result,
 };
 use crate::Options;
 use crate::jsonrpc::{Request, RpcError};
@@ -43,6 +43,8 @@ pub(crate) struct ToolDefinition {
     /// Whether it is offered unless the operator chooses: the few that find, load and read.
     pub(crate) by_default: bool,
     read_only: bool,
+    /// Whether a second call with the same arguments changes nothing more.
+    is_idempotent: bool,
     pub(crate) run: Run,
 }
 
@@ -123,6 +125,7 @@ pub(crate) static TOOLS: &[ToolDefinition] = &[
     SKILLS_LIST,
     LIST_SKILLS,
     GET_ASSET,
+    RUN_SCRIPT,
     REFRESH_SKILLS,
     #[cfg(test)]
     PANICS,
@@ -138,6 +141,7 @@ const SKILL: ToolDefinition = ToolDefinition {
     output: None,
     by_default: true,
     read_only: true,
+    is_idempotent: true,
     run: Run::Skills(skill::run),
 };
 
@@ -154,6 +158,7 @@ const GET_SKILL: ToolDefinition = ToolDefinition {
     output: None,
     by_default: true,
     read_only: true,
+    is_idempotent: true,
     run: Run::Skills(get_skill::run),
 };
 
@@ -172,6 +177,7 @@ const SKILLS_SEARCH: ToolDefinition = ToolDefinition {
     output: Some(skills_search::OUTPUT),
     by_default: true,
     read_only: true,
+    is_idempotent: true,
     run: Run::Skills(skills_search::run),
 };
 
@@ -187,6 +193,7 @@ const SKILLS_LIST: ToolDefinition = ToolDefinition {
     output: Some(skills_list::OUTPUT),
     by_default: false,
     read_only: true,
+    is_idempotent: true,
     run: Run::Skills(skills_list::run),
 };
 
@@ -202,6 +209,7 @@ const LIST_SKILLS: ToolDefinition = ToolDefinition {
     output: Some(list_skills::OUTPUT),
     by_default: false,
     read_only: true,
+    is_idempotent: true,
     run: Run::Skills(list_skills::run),
 };
 
@@ -212,12 +220,29 @@ const GET_ASSET: ToolDefinition = ToolDefinition {
     description: Some(
         "Returns a file that the text of a skill refers to. Scripts are returned, not run.",
     ),
-    next: &[],
+    next: &[("run_script", "`{}` runs those for the server.")],
     input: get_asset::INPUT,
     output: None,
     by_default: true,
     read_only: true,
+    is_idempotent: true,
     run: Run::Skills(get_asset::run),
+};
+
+const RUN_SCRIPT: ToolDefinition = ToolDefinition {
+    name: "run_script",
+    dotted: None,
+    title: "Run Skill Script",
+    description: Some(
+        "Runs a script that a skill declares with `execution: server`, isolated from the machine, and returns its exit code and output. Other scripts are for you to run.",
+    ),
+    next: &[("get_asset", "Get those with `{}`.")],
+    input: run_script::INPUT,
+    output: Some(run_script::OUTPUT),
+    by_default: true,
+    read_only: false,
+    is_idempotent: false,
+    run: Run::Task(run_script::run),
 };
 
 const REFRESH_SKILLS: ToolDefinition = ToolDefinition {
@@ -232,6 +257,7 @@ const REFRESH_SKILLS: ToolDefinition = ToolDefinition {
     output: Some(refresh_skills::OUTPUT),
     by_default: false,
     read_only: false,
+    is_idempotent: true,
     run: Run::Task(refresh_skills::run),
 };
 
@@ -247,6 +273,7 @@ const PANICS: ToolDefinition = ToolDefinition {
     output: None,
     by_default: true,
     read_only: true,
+    is_idempotent: true,
     run: Run::Skills(|_| panic!("a fault in a tool")),
 };
 
@@ -265,7 +292,7 @@ impl ToolDefinition {
         let annotations = ToolAnnotations::new()
             .read_only(self.read_only)
             .destructive(false)
-            .idempotent(true)
+            .idempotent(self.is_idempotent)
             .open_world(false);
         let mut description = self.description.map_or_else(
             || skill_listing::description(context, toolset),

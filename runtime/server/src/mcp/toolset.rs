@@ -15,7 +15,13 @@ use crate::error::Error;
 const PRESETS: &[(&str, &[&str])] = &[
     (
         "router",
-        &["get_skill", "list_skills", "get_asset", "refresh_skills"],
+        &[
+            "get_skill",
+            "list_skills",
+            "get_asset",
+            "run_script",
+            "refresh_skills",
+        ],
     ),
     ("loader", &["skill"]),
     ("catalog", &["skills_list", "skills_search"]),
@@ -35,11 +41,18 @@ const FINDERS: [(&str, &str); 4] = [
 /// When a tool can do nothing, so that offering it would only cost a model tokens. The others
 /// always have an answer: "there are no skills" is one, and a host that ignores changes would
 /// otherwise never see the tools for the first skill of an empty directory.
-static UNUSED: &[Unused] = &[Unused {
-    tool: "get_asset",
-    why: "no skill has a file",
-    applies: |context| context.catalog.map(|catalog| !catalog.has_files()),
-}];
+static UNUSED: &[Unused] = &[
+    Unused {
+        tool: "get_asset",
+        why: "no skill has a file",
+        applies: |context| context.catalog.map(|catalog| !catalog.has_files()),
+    },
+    Unused {
+        tool: "run_script",
+        why: "no skill has a script for the server, or none may be run",
+        applies: |context| Some(!context.runs_scripts?),
+    },
+];
 
 /// The tools that an operator chose: they are offered whatever the skills are, and no others are
 /// answered. By default a few are offered and all are answered.
@@ -56,6 +69,8 @@ const _: () = assert!(TOOLS.len() <= Set::BITS as usize);
 pub(crate) struct ToolContext<'a> {
     /// The skills, once they are loaded.
     pub(crate) catalog: Option<Catalog<'a>>,
+    /// Whether a script of theirs may be run, once they are loaded.
+    pub(crate) runs_scripts: Option<bool>,
     /// Most bytes of a description.
     pub(crate) room: usize,
 }
@@ -250,11 +265,15 @@ mod tests {
     fn tools_and_presets_can_be_combined() {
         let nothing_known = ToolContext {
             catalog: None,
+            runs_scripts: None,
             room: 0,
         };
         for (typed, expected) in [
             ("skill", "skill"),
-            ("router", "get_skill,list_skills,get_asset,refresh_skills"),
+            (
+                "router",
+                "get_skill,list_skills,get_asset,run_script,refresh_skills",
+            ),
             ("loader", "skill"),
             ("catalog", "skills_search,skills_list"),
             ("loader,skills_search", "skill,skills_search"),
@@ -262,7 +281,7 @@ mod tests {
             ("skills.list", "skills_list"),
             (
                 "all",
-                "skill,get_skill,skills_search,skills_list,list_skills,get_asset,refresh_skills",
+                "skill,get_skill,skills_search,skills_list,list_skills,get_asset,run_script,refresh_skills",
             ),
         ] {
             let tools: Tools = typed.parse().expect(typed);
@@ -307,6 +326,7 @@ mod tests {
         for (bundle, more) in [(&without, ""), (&with, ",get_asset")] {
             let context = ToolContext {
                 catalog: bundle.catalog().ok(),
+                runs_scripts: Some(false),
                 room: 0,
             };
             assert_eq!(names(Tools::default(), &context), format!("{always}{more}"));
@@ -319,6 +339,7 @@ mod tests {
     fn before_skills_are_loaded_a_tool_may_be_listed_but_not_named() {
         let context = ToolContext {
             catalog: None,
+            runs_scripts: None,
             room: 0,
         };
         let toolset = ToolSet::new(Tools::default(), &context, true);

@@ -150,10 +150,6 @@ impl Generation {
 
     /// Whether a root belongs to the project that the client works on. A bundle and the skills in
     /// the program do not.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for the tool that runs scripts")
-    )]
     pub(crate) fn is_of_project(&self, root: u32) -> bool {
         let root = self.roots.get(root as usize);
         root.is_some_and(|root| root.is_of_project)

@@ -139,6 +139,7 @@ fn every_tool() -> Vec<rmcp::model::Tool> {
     };
     let context = ToolContext {
         catalog: None,
+        runs_scripts: None,
         room: 2048,
     };
     crate::mcp::tools::all(&context, &options)
