@@ -57,7 +57,7 @@ pub(crate) struct Args {
     json: bool,
     /// Set by [`Args::split`].
     #[arg(skip)]
-    args: Vec<(String, String)>,
+    given: Vec<(String, String)>,
 }
 
 /// What would be run.
@@ -103,7 +103,7 @@ impl Args {
             let argument = word.to_str().and_then(|it| it.split_once('='));
             let is_name = |name: &str| skillbundle_format::variable_of(name).is_some();
             match argument.filter(|(name, _)| is_name(name)) {
-                Some((name, value)) => self.args.push((name.to_owned(), value.to_owned())),
+                Some((name, value)) => self.given.push((name.to_owned(), value.to_owned())),
                 None => self.sources.paths.push(word),
             }
         }
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let call = ScriptCall {
         skill: skill.path.to_owned(),
         file: args.script.clone(),
-        args: args.args.clone(),
+        args: args.given.clone(),
         directory,
     };
     let catalog = opened.bundle.catalog()?;
