@@ -46,33 +46,33 @@ const ASK: [(&str, &[&str]); 4] = [
     ("perl", &["-e", "print $^X"]),
 ];
 
+/// How to install the usual runners.
+const INSTALL: [(&str, &str); 4] = [
+    ("bash", "install it (package `bash`)"),
+    (
+        "node",
+        "install Node.js (package `nodejs`, https://nodejs.org)",
+    ),
+    (
+        "python3",
+        "install Python 3 (package `python3`, https://python.org)",
+    ),
+    ("tsx", "install it with `npm install --global tsx`"),
+];
+
 impl Runner {
     /// Finds the runner that `command` names: a program in `PATH` or by its absolute path, and its
-    /// arguments, separated by spaces. `npx NAME` means the installed program `NAME` if there is
-    /// one, and never downloads one. Entries of `PATH` that are not absolute are skipped: they
+    /// arguments, separated by spaces. `npx NAME` means the installed program `NAME`: scripts
+    /// have no network, and nothing is downloaded. Entries of `PATH` that are not absolute are skipped: they
     /// would lead to whatever directory the server runs in.
     pub fn find(command: &str) -> Result<Self, Error> {
-        let words: Vec<&str> = command.split_whitespace().collect();
-        let missing = |name: &str| {
-            Error::Runner(format!(
-                "the runner `{name}` is not installed: no program of this name in the absolute directories of PATH"
-            ))
-        };
+        let mut words: Vec<&str> = command.split_whitespace().collect();
+        if words.first() == Some(&"npx") {
+            words.drain(..words.iter().take_while(|it| is_of_npx(it)).count());
+        }
         let (&name, args) = words
             .split_first()
-            .ok_or_else(|| Error::Runner("the runner's command is empty".to_owned()))?;
-        if name == "npx" {
-            let package = args.iter().position(|it| !it.starts_with('-'));
-            if let Some(at) = package
-                && let Ok(program) = in_path(args[at]).ok_or(())
-            {
-                return Ok(Self::at(program, &args[at + 1..]));
-            }
-            let program = in_path(name).ok_or_else(|| missing(name))?;
-            let mut runner = Self::at(program, args);
-            runner.args.insert(0, "--no-install".into());
-            return Ok(runner);
-        }
+            .ok_or_else(|| Error::Runner(format!("`{command}` names no runner")))?;
         let program = in_path(name).ok_or_else(|| missing(name))?;
         Ok(Self::at(program, args))
     }
@@ -90,6 +90,19 @@ impl Runner {
             needs,
         }
     }
+}
+
+/// Whether a word is `npx` itself or an option of it, and not yet what it runs.
+fn is_of_npx(word: &str) -> bool {
+    word == "npx" || word.starts_with('-')
+}
+
+fn missing(name: &str) -> Error {
+    let how = INSTALL.iter().find(|it| it.0 == name);
+    let how = how.map_or("install it", |it| it.1);
+    Error::Runner(format!(
+        "the runner `{name}` is not installed: the absolute directories of PATH have no such program; {how}, or name another with `scripts.runners`"
+    ))
 }
 
 /// The first executable file of this name in an absolute directory of `PATH`.
