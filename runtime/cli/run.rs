@@ -176,7 +176,7 @@ fn execute(
     streams: bool,
 ) -> Result<(PlannedScript, Outcome)> {
     planned.program.streams = streams;
-    let running = scripts.start(&planned).map_err(|it| explained(&it))?;
+    let running = scripts.start(&mut planned).map_err(|it| explained(&it))?;
     let canceller = running.run.canceller();
     let outcome = running.run.wait(|event| {
         let written = match event {

@@ -101,7 +101,7 @@ fn missing(name: &str) -> Error {
     let how = INSTALL.iter().find(|it| it.0 == name);
     let how = how.map_or("install it", |it| it.1);
     Error::Runner(format!(
-        "the runner `{name}` is not installed: the absolute directories of PATH have no such program; {how}, or name another with `scripts.runners`"
+        "the runner `{name}` is not installed: the absolute directories of PATH have no such program; {how}"
     ))
 }
 

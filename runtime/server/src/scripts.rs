@@ -174,6 +174,9 @@ pub enum ScriptError {
     /// No command is set for the extension.
     #[error("no runner for {0}; the operator can set one with `scripts.runners`")]
     NoRunner(String),
+    /// The runner is not installed. The message says how to install it.
+    #[error("{0}, or let the operator name another with `scripts.runners`")]
+    RunnerMissing(String),
     /// The directory may not be used.
     #[error("cannot run in {directory}: {problem}")]
     Directory {
@@ -255,12 +258,12 @@ impl ScriptError {
             Self::Extension { .. } => "extension_not_allowed",
             Self::Missing { .. } => "script_missing",
             Self::NoRunner(_) => "no_runner",
+            Self::RunnerMissing(_) => "runner_missing",
             Self::Directory { .. } => "directory_not_allowed",
             Self::TooLarge { .. } => "script_too_large",
             Self::Busy(..) => "RATE_EXCEEDED",
             Self::Damaged(_) => "skills_unavailable",
             Self::Exec(error) => match error {
-                skillbundle_exec::Error::Runner(_) => "runner_missing",
                 skillbundle_exec::Error::TooWeak { .. } => "isolation_too_weak",
                 skillbundle_exec::Error::Unsupported(_) => "scripts_unsupported",
                 _ => "script_not_started",
@@ -350,11 +353,16 @@ impl Scripts {
         })
     }
 
-    /// Starts a script.
-    pub fn start(&self, planned: &PlannedScript) -> Result<RunningScript, ScriptError> {
+    /// Starts a script. Its files are handed over, and are not in the plan any more.
+    pub fn start(&self, planned: &mut PlannedScript) -> Result<RunningScript, ScriptError> {
         *self.running() += 1;
         let counted = Counted(Arc::clone(&self.0));
-        let run = self.0.executor.start(planned.program.clone())?;
+        let files = std::mem::take(&mut planned.program.files);
+        let program = Program {
+            files,
+            ..planned.program.clone()
+        };
+        let run = self.0.executor.start(program)?;
         Ok(RunningScript { run, counted })
     }
 
@@ -403,7 +411,8 @@ impl Scripts {
         if let Some(runner) = found.get(command) {
             return Ok(runner.clone());
         }
-        let runner = Runner::find(command)?;
+        let runner =
+            Runner::find(command).map_err(|error| ScriptError::RunnerMissing(error.to_string()))?;
         found.insert(command.clone(), runner.clone());
         Ok(runner)
     }

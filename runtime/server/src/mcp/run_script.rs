@@ -111,14 +111,14 @@ impl Drop for KillOnDrop {
 async fn run_to_the_end(
     call: &TaskCall<'_>,
     scripts: &Scripts,
-    planned: PlannedScript,
+    mut planned: PlannedScript,
 ) -> Result<(PlannedScript, Outcome), ToolError> {
     let (started, running) = oneshot::channel();
     let (lines, mut last_line) = mpsc::channel(1);
     let scripts = scripts.clone();
     let begin = Instant::now();
     let mut work = spawn_blocking(move || {
-        let script = scripts.start(&planned)?;
+        let script = scripts.start(&mut planned)?;
         let _ = started.send(script.run.canceller());
         let counted = script.counted;
         let outcome = script.run.wait(|event| {
@@ -167,6 +167,15 @@ fn joined<T>(
 /// What the client sees. Output that is no text can be read as a resource for a while.
 fn result(server: &Server, planned: &PlannedScript, outcome: Outcome) -> ToolResult {
     let report = scripts::report(planned, &outcome);
+    // For the record: which script, never with which values.
+    tracing::info!(
+        "ran {} of {}: exit code {}, {} ms, {}",
+        planned.program.script,
+        planned.skill,
+        report["exit_code"],
+        report["duration_ms"],
+        outcome.isolation,
+    );
     let mut links = Vec::new();
     for (name, stream) in [("stdout", outcome.stdout), ("stderr", outcome.stderr)] {
         if !scripts::is_text(&stream) {
