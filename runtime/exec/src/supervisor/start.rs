@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, fchdir, set_parent_process_death_signal, setrlimit, setsid,
@@ -116,6 +117,7 @@ fn fork_program(
             };
             let others = tasks_of(identity.uid);
             let taken = identity.take().and_then(|()| followed());
+            let taken = taken.and_then(|()| ends.are_read());
             let error = match taken {
                 Ok(()) => become_program(run, ends, layout, others),
                 Err(error) => error,
@@ -134,7 +136,8 @@ fn first_process(run: &RunRequest, ends: &Ends, identity: Identity) -> i32 {
         ends.report(&Report::Failed(error));
         1
     };
-    if let Err(error) = namespaces::enter(&run.program, &run.program.files, identity) {
+    let entered = namespaces::enter(&run.program, &run.program.files, identity);
+    if let Err(error) = entered.and_then(|()| ends.are_read()) {
         return fail(error);
     }
     let leader = match sys::fork() {
@@ -244,6 +247,7 @@ fn wrapper(_: &Program, _: Isolation, _: &Layout) -> Result<Option<(Command, Lay
 /// Sets what the program may use. `others` is the number of tasks of its user that count against
 /// its own.
 fn limit(limits: &Limits, others: u64) -> rustix::io::Result<()> {
+    // Both are a year at most.
     let seconds = limits.time.as_secs() + limits.grace.as_secs() + CPU_MARGIN;
     let rows = [
         (Resource::Core, 0),
@@ -313,6 +317,16 @@ impl Ends {
         rustix::stdio::dup2_stdin(&self.stdin)?;
         rustix::stdio::dup2_stdout(&self.stdout)?;
         rustix::stdio::dup2_stderr(&self.stderr)
+    }
+
+    /// Fails if the supervisor was killed before this process could follow it.
+    fn are_read(&self) -> Result<(), String> {
+        let mut report = [PollFd::new(&self.report, PollFlags::empty())];
+        let polled = poll(&mut report, Some(&Timespec::default()));
+        if polled.is_ok() && report[0].revents().contains(PollFlags::ERR) {
+            return Err("the supervisor has ended".to_owned());
+        }
+        Ok(())
     }
 
     fn report(&self, report: &Report) {

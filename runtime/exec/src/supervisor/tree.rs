@@ -77,16 +77,25 @@ impl Tree {
             let ended = waitpid(Some(self.leader), WaitOptions::empty());
             self.ended = ended.ok().flatten().map(|it| it.1.as_raw());
         }
-        let until = Instant::now() + SWEEP;
-        loop {
-            self.reap();
-            let found = below_this();
-            if found.is_empty() || Instant::now() > until {
-                break;
-            }
-            sweep(found);
-        }
+        sweep_all(|| drop(self.reap()));
         u32::try_from(alive).unwrap_or(u32::MAX)
+    }
+}
+
+/// Kills every process below this one and waits until they are gone.
+pub(super) fn kill_below_this() {
+    sweep_all(|| while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {});
+}
+
+fn sweep_all(mut reap: impl FnMut()) {
+    let until = Instant::now() + SWEEP;
+    loop {
+        reap();
+        let found = below_this();
+        if found.is_empty() || Instant::now() > until {
+            break;
+        }
+        sweep(found);
     }
 }
 
