@@ -35,7 +35,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::message::{self, CANCEL, KILL, Request, RunRequest, Tag};
-use crate::{Captured, Outcome, Stopped};
+use crate::{Captured, Isolation, Outcome, Stopped};
 use capture::{Capture, last_line};
 use keeper::Role;
 use start::{Report, Started, start};
@@ -420,19 +420,31 @@ impl Supervision {
         self.started.report.read_to_end(&mut report)?;
         let mut status = self.ended;
         let mut frame = Vec::new();
-        match Report::decode(&report) {
+        let report = Report::decode(&report);
+        match &report {
             Some(Report::Failed(reason)) => {
                 message::frame(Tag::Failed, &[reason.as_bytes()], &mut frame);
+                drop(self.started);
                 self.caller.finish(&frame);
                 return Ok(());
             }
             Some(Report::Ended(ended, alive)) => {
-                status = Some(ended);
+                status = Some(*ended);
                 self.killed += alive;
             }
-            None => {}
+            Some(Report::Wrapped) | None => {}
         }
+        let is_wrapped = self.run.isolation == Isolation::Bubblewrap;
+        let has_failed = is_wrapped && report != Some(Report::Wrapped);
         let [stdout, stderr] = self.streams.map(|it| it.capture.finish());
+        if has_failed && status.and_then(exit_code).is_some() {
+            // It has said why instead of the program.
+            let reason = stderr.head.trim_ascii();
+            message::frame(Tag::Failed, &[reason], &mut frame);
+            drop(self.started);
+            self.caller.finish(&frame);
+            return Ok(());
+        }
         let streams = self.run.program.streams;
         let kept = |it: Captured| {
             if streams {

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{PipeReader, PipeWriter, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -46,6 +46,8 @@ pub(super) enum Report {
     /// The program in a namespace has ended with this status, as `wait` has it, and so many
     /// processes were still alive.
     Ended(i32, u32),
+    /// What wraps the program has started it.
+    Wrapped,
 }
 
 /// A program that has been started.
@@ -93,9 +95,8 @@ pub(super) fn start(
         // Without it the tree is killed one by one.
         let _ = cgroup.add(leader);
     }
-    let in_namespace = run.isolation == Isolation::Namespaces;
     Ok(Started {
-        tree: Tree::new(leader, in_namespace, cgroup),
+        tree: Tree::new(leader, run.isolation, cgroup),
         report,
         _staging: staging,
     })
@@ -188,7 +189,7 @@ fn prepared(
     sys::reset_signals();
     limit(&program.limits, others).map_err(|error| failed("set limits", &error))?;
     sys::close_descriptors_on_exec().map_err(|error| failed("close descriptors", &error))?;
-    let wrapped = wrapper(program, isolation, layout)?;
+    let wrapped = wrapper(program, isolation, layout, ends)?;
     if wrapped.is_none() {
         enter_directory(program, layout)?;
         // What wraps it may need privileges that its file gives, and gives up all of them.
@@ -202,7 +203,7 @@ fn prepared(
         Isolation::Landlock => {
             landlock::restrict(program, layout)?;
             let sockets = if program.network {
-                Sockets::Ordinary
+                Sockets::Internet
             } else {
                 Sockets::None
             };
@@ -231,16 +232,22 @@ fn wrapper(
     program: &Program,
     isolation: Isolation,
     layout: &Layout,
+    ends: &Ends,
 ) -> Result<Option<(Command, Layout)>, String> {
     if isolation != Isolation::Bubblewrap {
         return Ok(None);
     }
-    let wrapped = bubblewrap::wrap(program, layout)?;
+    let wrapped = bubblewrap::wrap(program, layout, ends.report.as_fd())?;
     Ok(Some((wrapped, bubblewrap::layout())))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn wrapper(_: &Program, _: Isolation, _: &Layout) -> Result<Option<(Command, Layout)>, String> {
+fn wrapper(
+    _: &Program,
+    _: Isolation,
+    _: &Layout,
+    _: &Ends,
+) -> Result<Option<(Command, Layout)>, String> {
     Ok(None)
 }
 
@@ -348,6 +355,8 @@ impl Report {
     fn encode(&self) -> Vec<u8> {
         match self {
             Self::Failed(reason) => [b"f", reason.as_bytes()].concat(),
+            // The words of bubblewrap.
+            Self::Wrapped => b"{ \"exit-code\"".to_vec(),
             Self::Ended(status, alive) => {
                 [&b"e"[..], &status.to_ne_bytes(), &alive.to_ne_bytes()].concat()
             }
@@ -363,6 +372,12 @@ impl Report {
                 let alive = alive.first_chunk()?;
                 let status = i32::from_ne_bytes(*status);
                 Some(Self::Ended(status, u32::from_ne_bytes(*alive)))
+            }
+            // Objects of JSON; the last one is there if the program could be executed.
+            (b'{', rest) => {
+                let word = b"\"exit-code\"";
+                let has_ended = rest.windows(word.len()).any(|it| it == word);
+                has_ended.then_some(Self::Wrapped)
             }
             _ => None,
         }

@@ -18,6 +18,15 @@ pub(super) const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
+/// The usual links of `/dev`. Shared memory has names there, and lies with the temporary files.
+pub(super) const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("shm", "/tmp"),
+];
+
 /// Files of `/etc` that interpreters and libraries read. Everything else there is hidden, since
 /// programs keep passwords in it. An asterisk stands for any end of a name.
 const ETC: [&str; 29] = [
