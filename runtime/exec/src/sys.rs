@@ -90,6 +90,21 @@ pub(crate) fn close_descriptors() -> io::Result<()> {
     close_descriptors_on_exec()
 }
 
+/// Closes every descriptor from 3 up but one, in a process that uses only that until it ends by
+/// [`exit_now`]. It holds copies of what its parent had, and so the ends of pipes open that others
+/// wait for.
+#[cfg(target_os = "linux")]
+pub(crate) fn close_all_but(kept: rustix::fd::BorrowedFd<'_>) {
+    use std::os::fd::AsRawFd;
+    let kept = libc::c_uint::try_from(kept.as_raw_fd()).unwrap_or(3);
+    for (first, last) in [(3, kept.saturating_sub(1)), (kept + 1, libc::c_uint::MAX)] {
+        if first <= last {
+            // SAFETY: nothing in this process uses them any more, and none is closed again.
+            unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+        }
+    }
+}
+
 /// Ignores what usually ends a process from outside, but for SIGKILL.
 pub(crate) fn ignore_signals() {
     let ends = [

@@ -73,7 +73,10 @@ pub(super) fn wrap(
     add(&[&"--bind", &outside.temporary, &inside.temporary]);
     add(&[&"--bind", &outside.scratch, &inside.scratch]);
     for path in readable {
-        add(&[&"--ro-bind", &path, &path]);
+        // What this user may not reach is not there, as without namespaces.
+        if path.exists() {
+            add(&[&"--ro-bind", &path, &path]);
+        }
     }
     add(&[&"--ro-bind", &outside.files, &inside.files]);
     let directory = program.directory.as_ref().unwrap_or(&inside.scratch);

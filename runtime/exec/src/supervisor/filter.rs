@@ -129,7 +129,7 @@ fn program(sockets: Sockets) -> Result<BpfProgram, String> {
 
 /// What is denied: for each call any of its rules, or always if it has none.
 fn rules(sockets: Sockets) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
-    let mut denied: BTreeMap<_, Vec<SeccompRule>> = BTreeMap::new();
+    let mut denied: BTreeMap<_, Vec<_>> = BTreeMap::new();
     denied.extend(DENIED.iter().map(|it| (*it, Vec::new())));
     if sockets != Sockets::Ordinary {
         denied.extend(DENIED_IF_SHARED.iter().map(|it| (*it, Vec::new())));

@@ -149,8 +149,9 @@ fn first_process(run: &RunRequest, ends: &Ends, identity: Identity) -> i32 {
         }
         Err(error) => return fail(format!("cannot fork: {error}")),
     };
-    // Only the program holds its streams from here on.
+    // Only the program and the supervisor hold the ends of its streams from here on.
     let _ = become_silent();
+    sys::close_all_but(ends.report.as_fd());
     match super::tree::wait_for(leader) {
         Some((status, alive)) => {
             ends.report(&Report::Ended(status, alive));
@@ -189,9 +190,10 @@ fn prepared(
     sys::reset_signals();
     limit(&program.limits, others).map_err(|error| failed("set limits", &error))?;
     sys::close_descriptors_on_exec().map_err(|error| failed("close descriptors", &error))?;
+    // What wraps it goes there again, inside.
+    enter_directory(program, layout)?;
     let wrapped = wrapper(program, isolation, layout, ends)?;
     if wrapped.is_none() {
-        enter_directory(program, layout)?;
         // What wraps it may need privileges that its file gives, and gives up all of them.
         #[cfg(target_os = "linux")]
         rustix::thread::set_no_new_privs(true)

@@ -148,14 +148,21 @@ pub(super) fn etc(network: bool) -> Vec<PathBuf> {
     shown
 }
 
-/// Directories that this program may read beside those of the system, parents first.
+/// Directories that this program may read beside those of the system, without those that lie in
+/// another of them.
 pub(super) fn readable(program: &Program) -> Vec<&Path> {
     let named = program.runner.needs.iter().chain(&program.readable);
     let named = named.map(PathBuf::as_path);
     let mut paths: Vec<&Path> = named.filter(|it| !is_of_system(it)).collect();
+    // Parents come before what is in them.
     paths.sort();
-    paths.dedup();
-    paths
+    let mut outermost: Vec<&Path> = Vec::new();
+    for path in paths {
+        if !outermost.iter().any(|it| path.starts_with(it)) {
+            outermost.push(path);
+        }
+    }
+    outermost
 }
 
 fn is_of_system(path: &Path) -> bool {
