@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Availability, Captured, Isolation, Outcome, Program, ProgramFile, Stopped};
 
-/// The command that ends the program.
+/// The command that asks the program to end.
 pub(crate) const CANCEL: u8 = b'c';
+
+/// The command that ends the program at once.
+pub(crate) const KILL: u8 = b'k';
 
 /// The longest frame or header that is read. Output is cut long before.
 const LONGEST: u32 = 1 << 30;
@@ -143,8 +146,9 @@ pub(crate) fn frame(tag: Tag, parts: &[&[u8]], out: &mut Vec<u8>) {
 
 /// Reads a frame; `None` at the end of the stream.
 pub(crate) fn read_frame(input: &mut impl Read) -> io::Result<Option<(Tag, Vec<u8>)>> {
-    let mut tag = [0];
-    if input.read(&mut tag)? == 0 {
+    let mut tag = Vec::new();
+    // Unlike a plain read it goes on if a signal interrupts it.
+    if input.by_ref().take(1).read_to_end(&mut tag)? == 0 {
         return Ok(None);
     }
     let tag = Tag::ALL.into_iter().find(|it| *it as u8 == tag[0]);

@@ -5,7 +5,7 @@ use std::io::{BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::message::{self, CANCEL, Request, Tag};
+use crate::message::{self, CANCEL, KILL, Request, Tag};
 use crate::supervisor::random_id;
 use crate::{Availability, Error, Event, Isolation, Outcome, Program, SUPERVISE, supervisor};
 
@@ -35,7 +35,8 @@ pub struct Canceller(Arc<Mutex<Option<ChildStdin>>>);
 #[derive(Debug)]
 struct Supervisor {
     process: Child,
-    frames: BufReader<ChildStdout>,
+    /// What it says; `None` once nobody listens.
+    frames: Option<BufReader<ChildStdout>>,
 }
 
 /// Makes this process a supervisor if it was started as one, and returns its exit code when it is
@@ -120,27 +121,22 @@ impl Run {
     /// meanwhile.
     pub fn wait(mut self, mut on_event: impl FnMut(Event<'_>)) -> Result<Outcome, Error> {
         let lost = |_| Error::SupervisorLost;
-        let outcome = loop {
-            let frame = message::read_frame(&mut self.supervisor.frames);
-            let Ok(Some((tag, payload))) = frame else {
-                break Err(Error::SupervisorLost);
+        loop {
+            let Ok(Some((tag, payload))) = self.supervisor.read_frame() else {
+                return Err(Error::SupervisorLost);
             };
             match tag {
                 Tag::LastLine => on_event(Event::LastLine(&String::from_utf8_lossy(&payload))),
                 Tag::Stdout => on_event(Event::Stdout(&payload)),
                 Tag::Stderr => on_event(Event::Stderr(&payload)),
-                Tag::Finished => break message::read_finished(&payload).map_err(lost),
+                Tag::Finished => return message::read_finished(&payload).map_err(lost),
                 Tag::Failed => {
                     let message = String::from_utf8_lossy(&payload);
-                    break Err(Error::Start(message.into_owned()));
+                    return Err(Error::Start(message.into_owned()));
                 }
-                Tag::Probed => break Err(Error::SupervisorLost),
+                Tag::Probed => return Err(Error::SupervisorLost),
             }
-        };
-        if matches!(outcome, Err(Error::SupervisorLost)) {
-            supervisor::clean_up_after(&self.id);
         }
-        outcome
     }
 }
 
@@ -155,7 +151,10 @@ impl Canceller {
 
     /// Kills the program without grace.
     pub fn kill(&self) {
-        *self.control() = None;
+        if let Some(mut control) = self.control().take() {
+            // It may have ended by itself.
+            let _ = control.write_all(&[KILL]);
+        }
     }
 
     fn control(&self) -> std::sync::MutexGuard<'_, Option<ChildStdin>> {
@@ -166,6 +165,9 @@ impl Canceller {
 impl Drop for Run {
     fn drop(&mut self) {
         self.control.kill();
+        if !self.supervisor.end() {
+            supervisor::clean_up_after(&self.id);
+        }
     }
 }
 
@@ -175,30 +177,39 @@ impl Supervisor {
         let mut process = Command::new(program)
             .arg(argument)
             .env_clear()
-            .env("TMPDIR", env::temp_dir())
+            .env("TMPDIR", std::path::absolute(env::temp_dir())?)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         let input = process.stdin.take().expect("it is a pipe");
         let output = process.stdout.take().expect("it is a pipe");
-        let frames = BufReader::new(output);
+        let frames = Some(BufReader::new(output));
         Ok((Self { process, frames }, input))
     }
-}
 
-impl Drop for Supervisor {
-    fn drop(&mut self) {
-        // It ends by itself, since its input has ended: fields of a run are dropped after the
-        // canceller has closed it.
-        let _ = self.process.wait();
+    fn read_frame(&mut self) -> std::io::Result<Option<(Tag, Vec<u8>)>> {
+        match &mut self.frames {
+            Some(frames) => message::read_frame(frames),
+            None => Ok(None),
+        }
+    }
+
+    /// Waits for its end, which comes by itself once its input has ended and nobody listens.
+    /// Returns whether it has cleaned up.
+    fn end(&mut self) -> bool {
+        self.frames = None;
+        self.process.wait().is_ok_and(|it| it.success())
     }
 }
 
 fn probe(at_most: Isolation, all: bool) -> Result<Vec<Availability>, Error> {
     let (mut supervisor, mut input) = Supervisor::start()?;
     Request::Probe { at_most, all }.write(&mut input)?;
-    match message::read_frame(&mut supervisor.frames)? {
+    let answer = supervisor.read_frame();
+    drop(input);
+    supervisor.end();
+    match answer? {
         Some((Tag::Probed, payload)) => {
             Ok(serde_json::from_slice(&payload).map_err(std::io::Error::from)?)
         }

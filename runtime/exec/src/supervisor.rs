@@ -4,6 +4,7 @@
 
 mod capture;
 mod cgroup;
+mod keeper;
 mod staging;
 mod start;
 mod tree;
@@ -25,7 +26,7 @@ mod probe;
 mod probe;
 
 use std::collections::VecDeque;
-use std::io::{self, PipeReader, Read};
+use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -33,9 +34,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use crate::message::{self, CANCEL, Request, RunRequest, Tag};
-use crate::{Captured, Outcome, Stopped};
+use crate::message::{self, CANCEL, KILL, Request, RunRequest, Tag};
+use crate::{Captured, Isolation, Outcome, Stopped};
 use capture::{Capture, last_line};
+use keeper::Role;
 use start::{Report, Started, start};
 
 pub(crate) use staging::random_id;
@@ -56,6 +58,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Bytes per read; a pipe holds as many.
 const READ: usize = 64 * 1024;
 
+/// The longest time that can be given, in place of any longer one: a year.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// Output that waits for the caller. Beyond it the program waits, too.
 const MOST_WAITING: usize = 256 * 1024;
 
@@ -74,6 +79,8 @@ struct Supervision {
     stdin: Option<(OwnedFd, VecDeque<u8>)>,
     /// Where commands come from; `None` once the caller is gone.
     commands: Option<OwnedFd>,
+    /// Ends with the keeper; `None` once it is gone.
+    keeper: Option<PipeReader>,
     caller: Caller,
     begin: Instant,
     /// When the program will be asked to end.
@@ -97,74 +104,80 @@ struct Caller {
 
 /// Reads a request from stdin, serves it, and answers on stdout.
 pub(crate) fn run() -> ExitCode {
-    match serve() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(&format!("the supervisor of a script failed: {error}"));
-            ExitCode::FAILURE
-        }
-    }
+    serve().unwrap_or_else(|error| {
+        complain(&format!("the supervisor of a script failed: {error}"));
+        ExitCode::FAILURE
+    })
 }
 
-/// Says what no frame can say any more, on the stderr of the caller.
-#[expect(
-    clippy::print_stderr,
-    reason = "there is no caller to tell, or none that listens"
-)]
+/// Says what no frame can say any more, on the stderr of the caller, if that still is there.
 fn complain(message: &str) {
-    eprintln!("{message}");
+    let _ = writeln!(io::stderr(), "{message}");
 }
 
-fn serve() -> io::Result<()> {
-    // Ctrl-C and the end of a terminal are for the caller, whose end is seen.
-    rustix::process::setsid()?;
+fn serve() -> io::Result<ExitCode> {
     // Whatever the caller has inherited and not closed.
-    crate::sys::close_descriptors_on_exec()?;
+    crate::sys::close_descriptors()?;
+    // What ends the caller, such as Ctrl-C in its terminal or a service manager, must not end the
+    // process that cleans up after it. It will see that the caller is gone.
+    crate::sys::ignore_signals();
+    // Fails if it has one already.
+    let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
-    {
-        rustix::thread::set_name(c"skill-supervise")?;
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    }
+    rustix::thread::set_name(c"skill-supervise")?;
+    keeper::adopt_orphans()?;
     let input = rustix::stdio::stdin().try_clone_to_owned()?;
     let mut reader = std::fs::File::from(input.try_clone()?);
-    let request = Request::read(&mut reader)?;
-    let mut caller = Caller::new()?;
-    match request {
+    match Request::read(&mut reader)? {
         Request::Probe { at_most, all } => {
             let mut frame = Vec::new();
             message::probed(&probe::probe(at_most, all), &mut frame)?;
-            caller.finish(&frame);
+            Caller::new()?.finish(&frame);
         }
         Request::Run(run) => {
-            let mut frame = Vec::new();
-            match Supervision::start(*run, input, caller) {
+            let keeper = match keeper::keep(&run.id)? {
+                Role::Supervisor(keeper) => keeper,
+                Role::Kept(code) => return Ok(code),
+            };
+            match Supervision::start(*run, input, keeper, Caller::new()?) {
                 Ok(supervision) => supervision.watch_to_the_end()?,
                 Err((error, mut caller)) => {
+                    let mut frame = Vec::new();
                     message::frame(Tag::Failed, &[error.as_bytes()], &mut frame);
                     caller.finish(&frame);
                 }
             }
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Kills and removes what a supervisor has left that was killed itself.
+/// Kills and removes what a supervisor and its keeper have left that were killed themselves.
 pub(crate) fn clean_up_after(id: &str) {
     let (name, value) = view::mark(id);
     tree::kill_marked(&format!("{name}={value}"));
     // There is none unless it ran outside of namespaces.
     let _ = staging::remove(&staging::directory_of(id));
+    cgroup::remove(id);
 }
 
 impl Supervision {
     fn start(
         mut run: RunRequest,
         commands: OwnedFd,
+        keeper: PipeReader,
         caller: Caller,
     ) -> Result<Self, (String, Caller)> {
         let begin = Instant::now();
-        let limits = run.program.limits;
+        let limits = &mut run.program.limits;
+        limits.time = limits.time.min(LONGEST);
+        limits.grace = limits.grace.min(LONGEST);
+        let limits = *limits;
+        let script = &run.program.script;
+        if !run.program.files.iter().any(|it| it.path == *script) {
+            let error = format!("`{script}` is not among the files of the program");
+            return Err((error, caller));
+        }
         let stdin = run.program.stdin.take();
         let prepared = || -> io::Result<_> {
             let (stdout, writing_stdout) = io::pipe()?;
@@ -205,6 +218,7 @@ impl Supervision {
             streams: [stream(stdout, Tag::Stdout), stream(stderr, Tag::Stderr)],
             stdin,
             commands: Some(commands),
+            keeper: Some(keeper),
             caller,
             begin,
             deadline: begin + limits.time,
@@ -256,14 +270,17 @@ impl Supervision {
 
     /// Waits until something happens, and takes part in it.
     fn wait(&mut self, end: Option<BorrowedFd<'_>>, patience: Duration) -> io::Result<()> {
-        let may_read = self.caller.waiting.len() < MOST_WAITING;
-        let mut watched = Vec::with_capacity(6);
+        // Once all has ended, what waits in the pipes is not much.
+        let may_read = self.ended.is_some() || self.caller.waiting.len() < MOST_WAITING;
+        let mut watched = Vec::with_capacity(7);
         let mut watch = |fd, flags| {
             watched.push(PollFd::from_borrowed_fd(fd, flags));
             watched.len() - 1
         };
         let commands = self.commands.as_ref().map(AsFd::as_fd);
         let commands = commands.map(|fd| watch(fd, PollFlags::IN));
+        let keeper = self.keeper.as_ref().map(AsFd::as_fd);
+        let keeper = keeper.map(|fd| watch(fd, PollFlags::IN));
         let streams = self.streams.each_ref().map(|stream| {
             let pipe = stream.pipe.as_ref().filter(|_| may_read)?;
             Some(watch(pipe.as_fd(), PollFlags::IN))
@@ -285,6 +302,10 @@ impl Supervision {
         let happened = |at: Option<usize>| at.is_some_and(|at| happened[at]);
         if happened(commands) {
             self.obey();
+        }
+        if happened(keeper) {
+            self.keeper = None;
+            self.abandon();
         }
         for (at, watched) in streams.into_iter().enumerate() {
             if happened(watched) {
@@ -310,15 +331,23 @@ impl Supervision {
         match rustix::io::read(commands, &mut bytes) {
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
             Ok(read) if read > 0 => {
-                if bytes[..read].contains(&CANCEL) {
+                if bytes[..read].contains(&KILL) {
+                    self.terminate(Stopped::Cancelled, Duration::ZERO);
+                } else if bytes[..read].contains(&CANCEL) {
                     self.terminate(Stopped::Cancelled, grace);
                 }
             }
             Ok(_) | Err(_) => {
                 self.commands = None;
-                self.terminate(Stopped::Cancelled, grace.min(ABANDONED));
+                self.abandon();
             }
         }
+    }
+
+    /// Ends the program soon, since nobody waits for its result.
+    fn abandon(&mut self) {
+        let grace = self.run.program.limits.grace;
+        self.terminate(Stopped::Cancelled, grace.min(ABANDONED));
     }
 
     /// Reads what there is of a stream.
@@ -391,19 +420,31 @@ impl Supervision {
         self.started.report.read_to_end(&mut report)?;
         let mut status = self.ended;
         let mut frame = Vec::new();
-        match Report::decode(&report) {
+        let report = Report::decode(&report);
+        match &report {
             Some(Report::Failed(reason)) => {
                 message::frame(Tag::Failed, &[reason.as_bytes()], &mut frame);
+                drop(self.started);
                 self.caller.finish(&frame);
                 return Ok(());
             }
             Some(Report::Ended(ended, alive)) => {
-                status = Some(ended);
+                status = Some(*ended);
                 self.killed += alive;
             }
-            None => {}
+            Some(Report::Wrapped) | None => {}
         }
+        let is_wrapped = self.run.isolation == Isolation::Bubblewrap;
+        let has_failed = is_wrapped && report != Some(Report::Wrapped);
         let [stdout, stderr] = self.streams.map(|it| it.capture.finish());
+        if has_failed && status.and_then(exit_code).is_some() {
+            // It has said why instead of the program.
+            let reason = stderr.head.trim_ascii();
+            message::frame(Tag::Failed, &[reason], &mut frame);
+            drop(self.started);
+            self.caller.finish(&frame);
+            return Ok(());
+        }
         let streams = self.run.program.streams;
         let kept = |it: Captured| {
             if streams {

@@ -76,6 +76,55 @@ pub(crate) fn close_descriptors_on_exec() -> io::Result<()> {
     close_listed_on_exec("/proc/self/fd")
 }
 
+/// Closes every descriptor from 3 up, or at least keeps it from programs that are executed. To be
+/// called first thing in a process that has opened nothing itself.
+pub(crate) fn close_descriptors() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        let (first, most, flags): (libc::c_uint, _, libc::c_uint) = (3, libc::c_uint::MAX, 0);
+        // SAFETY: the caller has opened nothing, so nothing of Rust loses its descriptor.
+        if unsafe { libc::syscall(libc::SYS_close_range, first, most, flags) } == 0 {
+            return Ok(());
+        }
+    }
+    close_descriptors_on_exec()
+}
+
+/// Closes every descriptor from 3 up but one, in a process that uses only that until it ends by
+/// [`exit_now`]. It holds copies of what its parent had, and so the ends of pipes open that others
+/// wait for.
+#[cfg(target_os = "linux")]
+pub(crate) fn close_all_but(kept: rustix::fd::BorrowedFd<'_>) {
+    use std::os::fd::AsRawFd;
+    let kept = libc::c_uint::try_from(kept.as_raw_fd()).unwrap_or(3);
+    for (first, last) in [(3, kept.saturating_sub(1)), (kept + 1, libc::c_uint::MAX)] {
+        if first <= last {
+            // SAFETY: nothing in this process uses them any more, and none is closed again.
+            unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+        }
+    }
+}
+
+/// Ignores what usually ends a process from outside, but for SIGKILL.
+pub(crate) fn ignore_signals() {
+    let ends = [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGTERM,
+        libc::SIGUSR1,
+        libc::SIGUSR2,
+        libc::SIGALRM,
+        libc::SIGTSTP,
+        libc::SIGTTIN,
+        libc::SIGTTOU,
+    ];
+    for signal in ends {
+        // SAFETY: no handler is set, so nothing of ours can be called.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 /// The same where the system lists descriptors in a directory only.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn close_descriptors_on_exec() -> io::Result<()> {

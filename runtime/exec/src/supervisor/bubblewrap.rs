@@ -4,11 +4,12 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::FdFlags;
 
 use super::filter::{self, Sockets};
 use super::namespaces;
@@ -37,8 +38,13 @@ pub(super) fn layout() -> Layout {
 
 /// The beginning of a command that runs in namespaces which see what the program may, with the files
 /// and the scratch directory that lie at these places outside. The caller adds the program, and
-/// must not close descriptors before the command runs.
-pub(super) fn wrap(program: &Program, outside: &Layout) -> Result<Command, String> {
+/// must not close descriptors before the command runs. What becomes of the program is written to
+/// `report`.
+pub(super) fn wrap(
+    program: &Program,
+    outside: &Layout,
+    report: BorrowedFd<'_>,
+) -> Result<Command, String> {
     let mut args: Vec<OsString> = Vec::new();
     let mut add = |words: &[&dyn AsRef<std::ffi::OsStr>]| {
         args.extend(words.iter().map(|it| it.as_ref().to_owned()));
@@ -57,32 +63,43 @@ pub(super) fn wrap(program: &Program, outside: &Layout) -> Result<Command, Strin
         }
     }
     let inside = layout();
-    add(&[&"--proc", &"/proc", &"--dev", &"/dev"]);
+    add(&[&"--proc", &"/proc", &"--dir", &"/dev"]);
+    for device in view::DEVICES {
+        add(&[&"--dev-bind-try", &device, &device]);
+    }
+    for (name, target) in view::DEVICE_LINKS {
+        add(&[&"--symlink", &target, &Path::new("/dev").join(name)]);
+    }
     add(&[&"--bind", &outside.temporary, &inside.temporary]);
     add(&[&"--bind", &outside.scratch, &inside.scratch]);
     for path in readable {
-        add(&[&"--ro-bind", &path, &path]);
+        // What this user may not reach is not there, as without namespaces.
+        if path.exists() {
+            add(&[&"--ro-bind", &path, &path]);
+        }
     }
     add(&[&"--ro-bind", &outside.files, &inside.files]);
     let directory = program.directory.as_ref().unwrap_or(&inside.scratch);
     add(&[&"--chdir", directory, &"--remount-ro", &"/"]);
-    let filter = filter_file().map_err(|error| format!("cannot keep a filter: {error}"))??;
+    let filter = filter_file()?;
     // It is closed by the command, which reads it.
-    add(&[&"--seccomp", &filter.into_raw_fd().to_string(), &"--"]);
+    add(&[&"--seccomp", &filter.into_raw_fd().to_string()]);
+    rustix::io::fcntl_setfd(report, FdFlags::empty())
+        .map_err(|error| format!("cannot hand on where to report: {error}"))?;
+    add(&[&"--json-status-fd", &report.as_raw_fd().to_string(), &"--"]);
     let mut command = Command::new(find()?);
     command.args(args);
     Ok(command)
 }
 
-/// The filter of system calls in a file that the command inherits. It takes one: the first, which
-/// has all but one rule.
-fn filter_file() -> io::Result<Result<OwnedFd, String>> {
-    let programs = match filter::bytes(Sockets::Ordinary) {
-        Ok(programs) => programs,
-        Err(error) => return Ok(Err(error)),
+/// The filter of system calls in a file that the command inherits.
+fn filter_file() -> Result<OwnedFd, String> {
+    let filter = filter::bytes(Sockets::Ordinary)?;
+    let written = || {
+        let mut file = File::from(memfd_create("filter", MemfdFlags::empty())?);
+        file.write_all(&filter)?;
+        file.rewind()?;
+        Ok(file.into())
     };
-    let mut file = File::from(memfd_create("filter", MemfdFlags::empty())?);
-    file.write_all(programs.first().map_or(&[][..], Vec::as_slice))?;
-    file.rewind()?;
-    Ok(Ok(file.into()))
+    written().map_err(|error: io::Error| format!("cannot keep a filter: {error}"))
 }

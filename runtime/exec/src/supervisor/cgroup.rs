@@ -20,13 +20,7 @@ impl Cgroup {
     /// Makes a group below that of this process. `None` if the system has none, does not allow it,
     /// or cannot kill a group at once (Linux 5.14).
     pub(super) fn new(id: &str, limits: &Limits) -> Option<Self> {
-        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
-        let mount = MOUNTS.into_iter().map(Path::new);
-        let mount = mount
-            .into_iter()
-            .find(|it| it.join("cgroup.procs").exists())?;
-        let group = mount.join(path).join(format!("skillbundle-run-{id}"));
+        let group = place(id)?;
         fs::create_dir(&group).ok()?;
         let group = Self(group);
         if !group.0.join("cgroup.kill").exists() {
@@ -58,5 +52,23 @@ impl Drop for Cgroup {
     fn drop(&mut self) {
         // Fails while processes are in it, which are all dead by now.
         let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// Where the group of a run is, if there are groups.
+fn place(id: &str) -> Option<PathBuf> {
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mut mounts = MOUNTS.into_iter().map(Path::new);
+    let mount = mounts.find(|it| it.join("cgroup.procs").exists())?;
+    Some(mount.join(path).join(format!("skillbundle-run-{id}")))
+}
+
+/// Kills and removes the group of a run whose supervisor was killed itself, if it has one.
+pub(super) fn remove(id: &str) {
+    if let Some(group) = place(id).filter(|it| it.exists()) {
+        let group = Cgroup(group);
+        group.kill();
+        drop(group);
     }
 }

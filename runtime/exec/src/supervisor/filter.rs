@@ -6,8 +6,8 @@ use std::io;
 
 use libc::{AF_INET, AF_INET6, AF_NETLINK, AF_UNIX};
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter, sock_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
 /// Calls that fail with EPERM: they change namespaces and mounts, look into other processes, load
@@ -55,9 +55,23 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// Calls that fail as if the kernel had none: programs then use an older one, whose arguments a
-/// filter can see.
-const UNKNOWN: &[libc::c_long] = &[libc::SYS_clone3];
+/// Calls that are denied, too, if the program shares these ways with others: shared memory, queues
+/// and semaphores that any process of the user can name.
+const DENIED_IF_SHARED: &[libc::c_long] = &[
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_msgctl,
+    libc::SYS_msgget,
+    libc::SYS_msgrcv,
+    libc::SYS_msgsnd,
+    libc::SYS_semctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmget,
+];
 
 /// Flags of `clone` that make namespaces.
 const NAMESPACES: libc::c_int = libc::CLONE_NEWCGROUP
@@ -72,89 +86,94 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWCGROUP
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
-/// Which sockets may be made.
+/// The kind of a socket in the argument that has its flags, too.
+const KIND: u64 = 0xf;
+
+/// What a program shares with others, and so may not reach by sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sockets {
-    /// None. A pair of connected ones is not a way out, and stays.
+    /// None may be made. A pair of connected ones is not a way out, and stays.
     None,
-    /// Those of a network of its own, or of the network that is allowed.
+    /// Those of the network, but not those of processes on the same machine.
+    Internet,
+    /// Those of namespaces of its own, too.
     Ordinary,
 }
 
 /// Restricts this process and its children.
 pub(super) fn restrict(sockets: Sockets) -> Result<(), String> {
-    let failed = |error| format!("cannot filter system calls: {error}");
-    for program in programs(sockets)? {
-        apply_filter(&program).map_err(failed)?;
-    }
-    Ok(())
+    let applied = apply_filter(&program(sockets)?);
+    applied.map_err(|error| format!("cannot filter system calls: {error}"))
 }
 
-/// The filters as one file each, for a program that applies them.
-pub(super) fn bytes(sockets: Sockets) -> Result<Vec<Vec<u8>>, String> {
+/// The filter for a program that applies it.
+pub(super) fn bytes(sockets: Sockets) -> Result<Vec<u8>, String> {
     let encode = |it: &sock_filter| {
         let mut bytes = it.code.to_ne_bytes().to_vec();
         bytes.extend([it.jt, it.jf]);
         bytes.extend(it.k.to_ne_bytes());
         bytes
     };
-    let programs = programs(sockets)?;
-    Ok(programs
-        .iter()
-        .map(|it| it.iter().flat_map(encode).collect())
-        .collect())
+    Ok(program(sockets)?.iter().flat_map(encode).collect())
 }
 
-fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, String> {
+fn program(sockets: Sockets) -> Result<BpfProgram, String> {
     let failed = |error: seccompiler::BackendError| format!("no filter of system calls: {error}");
-    let mut denied: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    let rules = rules(sockets).map_err(failed)?;
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(failed)?;
+    let errno = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno, arch);
+    let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(failed)?;
+    Ok(with_unknown(program))
+}
+
+/// What is denied: for each call any of its rules, or always if it has none.
+fn rules(sockets: Sockets) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let mut denied: BTreeMap<_, Vec<_>> = BTreeMap::new();
     denied.extend(DENIED.iter().map(|it| (*it, Vec::new())));
-    let rule = |conditions| SeccompRule::new(conditions).map_err(failed);
-    // One rule for each flag: any of them is enough.
+    if sockets != Sockets::Ordinary {
+        denied.extend(DENIED_IF_SHARED.iter().map(|it| (*it, Vec::new())));
+    }
     let flags = (0..31)
-        .map(|bit| 1_i32 << bit)
-        .filter(|it| NAMESPACES & it != 0);
-    let clone = flags.map(|flag| {
-        let mask = u64::from(flag.unsigned_abs());
-        let is_set = condition(0, SeccompCmpOp::MaskedEq(mask), mask).map_err(failed)?;
-        rule(vec![is_set])
-    });
+        .map(|bit| 1_u64 << bit)
+        .filter(|it| u64::from(NAMESPACES.unsigned_abs()) & it != 0);
+    let clone = flags.map(|it| SeccompRule::new(vec![is_masked(0, it, it)?]));
     denied.insert(libc::SYS_clone, clone.collect::<Result<_, _>>()?);
+
+    let unless_of = |families: &[libc::c_int]| {
+        let other = families.iter().map(|family| {
+            let family = u64::from(family.unsigned_abs());
+            SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
+        });
+        SeccompRule::new(other.collect::<Result<_, _>>()?)
+    };
     let socket = match sockets {
         Sockets::None => Vec::new(),
-        Sockets::Ordinary => {
-            let families = [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK];
-            let other = families.map(|family| {
-                condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())).map_err(failed)
-            });
-            vec![rule(other.into_iter().collect::<Result<_, _>>()?)?]
-        }
+        Sockets::Internet => vec![unless_of(&[AF_INET, AF_INET6, AF_NETLINK])?],
+        Sockets::Ordinary => vec![unless_of(&[AF_UNIX, AF_INET, AF_INET6, AF_NETLINK])?],
     };
     denied.insert(libc::SYS_socket, socket);
-    let unknown = UNKNOWN.iter().map(|it| (*it, Vec::new())).collect();
-    let filters = [(denied, libc::EPERM), (unknown, libc::ENOSYS)];
-    let programs = filters.map(|(rules, errno)| {
-        let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(failed)?;
-        let errno = SeccompAction::Errno(errno.unsigned_abs());
-        let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno, arch);
-        let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(failed)?;
-        Ok(without_x32(program))
-    });
-    programs.into_iter().collect()
+    let mut pair = vec![unless_of(&[AF_UNIX])?];
+    if sockets != Sockets::Ordinary {
+        // One of a pair of these can send to any address.
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            let kind = u64::from(kind.unsigned_abs());
+            pair.push(SeccompRule::new(vec![is_masked(1, KIND, kind)?])?);
+        }
+    }
+    denied.insert(libc::SYS_socketpair, pair);
+    Ok(denied)
 }
 
-fn condition(
-    argument: u8,
-    comparison: SeccompCmpOp,
-    value: u64,
-) -> Result<SeccompCondition, seccompiler::BackendError> {
+fn is_masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, BackendError> {
+    let comparison = SeccompCmpOp::MaskedEq(mask);
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value)
 }
 
-/// Puts in front of a filter that every x32 call fails, since the filter has other numbers. Its
-/// jumps are relative, and it loads what it looks at itself.
-#[cfg(target_arch = "x86_64")]
-fn without_x32(program: BpfProgram) -> BpfProgram {
+/// Puts in front of a filter what fails as if the kernel had no such call: `clone3`, since a filter
+/// cannot see its flags, and programs use `clone` instead; and every x32 call, since the filter has
+/// other numbers. Its jumps are relative, and it loads what it looks at itself.
+fn with_unknown(program: BpfProgram) -> BpfProgram {
     let instruction = |code: libc::c_uint, jf, k| sock_filter {
         code: u16::try_from(code).unwrap_or(0),
         jt: 0,
@@ -162,18 +181,18 @@ fn without_x32(program: BpfProgram) -> BpfProgram {
         k,
     };
     let load_number = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0);
-    let is_x32 = instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, X32);
     let errno = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
-    let refuse = instruction(libc::BPF_RET | libc::BPF_K, 0, errno);
-    [load_number, is_x32, refuse]
-        .into_iter()
-        .chain(program)
-        .collect()
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn without_x32(program: BpfProgram) -> BpfProgram {
-    program
+    let refuse = || instruction(libc::BPF_RET | libc::BPF_K, 0, errno);
+    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
+    let is_clone3 = instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, clone3);
+    let mut first = vec![load_number, is_clone3, refuse()];
+    #[cfg(target_arch = "x86_64")]
+    first.extend([
+        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, X32),
+        refuse(),
+    ]);
+    first.extend(program);
+    first
 }
 
 /// Whether the kernel has filters at all.

@@ -169,7 +169,7 @@ pub(super) fn enter(
 fn collect(program: &Program) -> io::Result<Collected> {
     let mut system = Vec::new();
     for path in view::system_directories() {
-        system.push(Shown::read_only(path.to_owned())?);
+        system.push(Shown::system(path.to_owned())?);
     }
     // Links may lead nowhere, and this user may not be allowed to follow them.
     let etc = view::etc(program.network).into_iter();
@@ -197,14 +197,17 @@ fn collect(program: &Program) -> io::Result<Collected> {
 }
 
 impl Shown {
-    /// A link as the link, else what is there. Set-user-ID programs lose their power.
-    fn read_only(path: PathBuf) -> io::Result<Self> {
-        let is_link = fs::symlink_metadata(&path)?.is_symlink();
-        // `/bin` is mostly a link to what is shown. Those of `/etc` lead anywhere.
-        if is_link && !path.starts_with("/etc") {
+    /// A link as the link: `/bin` is mostly one to what is shown.
+    fn system(path: PathBuf) -> io::Result<Self> {
+        if fs::symlink_metadata(&path)?.is_symlink() {
             let kind = Kind::Link(fs::read_link(&path)?);
             return Ok(Self { path, kind });
         }
+        Self::read_only(path)
+    }
+
+    /// What is there, or what a link there leads to. Set-user-ID programs lose their power.
+    fn read_only(path: PathBuf) -> io::Result<Self> {
         let target = fs::canonicalize(&path)?;
         let mount = clone_tree(&target)?;
         sys::restrict_mount(mount.as_fd(), READ_ONLY | NO_SET_UID | NO_DEVICES, true)?;
@@ -259,13 +262,7 @@ fn show(root: &Path, shown: Vec<Shown>) -> io::Result<()> {
 fn make_devices(root: &Path) -> io::Result<()> {
     let dev = root.join("dev");
     fs::create_dir_all(&dev)?;
-    for (name, target) in [
-        ("fd", "/proc/self/fd"),
-        ("stdin", "/proc/self/fd/0"),
-        ("stdout", "/proc/self/fd/1"),
-        ("stderr", "/proc/self/fd/2"),
-        ("shm", "/tmp"),
-    ] {
+    for (name, target) in view::DEVICE_LINKS {
         symlink(target, dev.join(name))?;
     }
     Ok(())

@@ -3,11 +3,12 @@
 
 use std::fs::File;
 use std::io::{PipeReader, PipeWriter, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, fchdir, set_parent_process_death_signal, setrlimit, setsid,
@@ -45,6 +46,8 @@ pub(super) enum Report {
     /// The program in a namespace has ended with this status, as `wait` has it, and so many
     /// processes were still alive.
     Ended(i32, u32),
+    /// What wraps the program has started it.
+    Wrapped,
 }
 
 /// A program that has been started.
@@ -92,9 +95,8 @@ pub(super) fn start(
         // Without it the tree is killed one by one.
         let _ = cgroup.add(leader);
     }
-    let in_namespace = run.isolation == Isolation::Namespaces;
     Ok(Started {
-        tree: Tree::new(leader, in_namespace, cgroup),
+        tree: Tree::new(leader, run.isolation, cgroup),
         report,
         _staging: staging,
     })
@@ -116,6 +118,7 @@ fn fork_program(
             };
             let others = tasks_of(identity.uid);
             let taken = identity.take().and_then(|()| followed());
+            let taken = taken.and_then(|()| ends.are_read());
             let error = match taken {
                 Ok(()) => become_program(run, ends, layout, others),
                 Err(error) => error,
@@ -134,7 +137,8 @@ fn first_process(run: &RunRequest, ends: &Ends, identity: Identity) -> i32 {
         ends.report(&Report::Failed(error));
         1
     };
-    if let Err(error) = namespaces::enter(&run.program, &run.program.files, identity) {
+    let entered = namespaces::enter(&run.program, &run.program.files, identity);
+    if let Err(error) = entered.and_then(|()| ends.are_read()) {
         return fail(error);
     }
     let leader = match sys::fork() {
@@ -145,8 +149,9 @@ fn first_process(run: &RunRequest, ends: &Ends, identity: Identity) -> i32 {
         }
         Err(error) => return fail(format!("cannot fork: {error}")),
     };
-    // Only the program holds its streams from here on.
+    // Only the program and the supervisor hold the ends of its streams from here on.
     let _ = become_silent();
+    sys::close_all_but(ends.report.as_fd());
     match super::tree::wait_for(leader) {
         Some((status, alive)) => {
             ends.report(&Report::Ended(status, alive));
@@ -185,9 +190,10 @@ fn prepared(
     sys::reset_signals();
     limit(&program.limits, others).map_err(|error| failed("set limits", &error))?;
     sys::close_descriptors_on_exec().map_err(|error| failed("close descriptors", &error))?;
-    let wrapped = wrapper(program, isolation, layout)?;
+    // What wraps it goes there again, inside.
+    enter_directory(program, layout)?;
+    let wrapped = wrapper(program, isolation, layout, ends)?;
     if wrapped.is_none() {
-        enter_directory(program, layout)?;
         // What wraps it may need privileges that its file gives, and gives up all of them.
         #[cfg(target_os = "linux")]
         rustix::thread::set_no_new_privs(true)
@@ -199,7 +205,7 @@ fn prepared(
         Isolation::Landlock => {
             landlock::restrict(program, layout)?;
             let sockets = if program.network {
-                Sockets::Ordinary
+                Sockets::Internet
             } else {
                 Sockets::None
             };
@@ -228,22 +234,29 @@ fn wrapper(
     program: &Program,
     isolation: Isolation,
     layout: &Layout,
+    ends: &Ends,
 ) -> Result<Option<(Command, Layout)>, String> {
     if isolation != Isolation::Bubblewrap {
         return Ok(None);
     }
-    let wrapped = bubblewrap::wrap(program, layout)?;
+    let wrapped = bubblewrap::wrap(program, layout, ends.report.as_fd())?;
     Ok(Some((wrapped, bubblewrap::layout())))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn wrapper(_: &Program, _: Isolation, _: &Layout) -> Result<Option<(Command, Layout)>, String> {
+fn wrapper(
+    _: &Program,
+    _: Isolation,
+    _: &Layout,
+    _: &Ends,
+) -> Result<Option<(Command, Layout)>, String> {
     Ok(None)
 }
 
 /// Sets what the program may use. `others` is the number of tasks of its user that count against
 /// its own.
 fn limit(limits: &Limits, others: u64) -> rustix::io::Result<()> {
+    // Both are a year at most.
     let seconds = limits.time.as_secs() + limits.grace.as_secs() + CPU_MARGIN;
     let rows = [
         (Resource::Core, 0),
@@ -315,6 +328,16 @@ impl Ends {
         rustix::stdio::dup2_stderr(&self.stderr)
     }
 
+    /// Fails if the supervisor was killed before this process could follow it.
+    fn are_read(&self) -> Result<(), String> {
+        let mut report = [PollFd::new(&self.report, PollFlags::empty())];
+        let polled = poll(&mut report, Some(&Timespec::default()));
+        if polled.is_ok() && report[0].revents().contains(PollFlags::ERR) {
+            return Err("the supervisor has ended".to_owned());
+        }
+        Ok(())
+    }
+
     fn report(&self, report: &Report) {
         // If the supervisor is gone, nobody wants to know.
         let _ = (&self.report).write_all(&report.encode());
@@ -334,6 +357,8 @@ impl Report {
     fn encode(&self) -> Vec<u8> {
         match self {
             Self::Failed(reason) => [b"f", reason.as_bytes()].concat(),
+            // The words of bubblewrap.
+            Self::Wrapped => b"{ \"exit-code\"".to_vec(),
             Self::Ended(status, alive) => {
                 [&b"e"[..], &status.to_ne_bytes(), &alive.to_ne_bytes()].concat()
             }
@@ -349,6 +374,12 @@ impl Report {
                 let alive = alive.first_chunk()?;
                 let status = i32::from_ne_bytes(*status);
                 Some(Self::Ended(status, u32::from_ne_bytes(*alive)))
+            }
+            // Objects of JSON; the last one is there if the program could be executed.
+            (b'{', rest) => {
+                let word = b"\"exit-code\"";
+                let has_ended = rest.windows(word.len()).any(|it| it == word);
+                has_ended.then_some(Self::Wrapped)
             }
             _ => None,
         }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait, waitpid};
 
+use crate::Isolation;
+
 /// How long to look for processes that appear while others are killed. A storm of forks is over
 /// after some rounds, since every process is stopped before any is killed.
 const SWEEP: Duration = Duration::from_secs(3);
@@ -14,6 +16,9 @@ const SWEEP: Duration = Duration::from_secs(3);
 /// of all others.
 pub(super) struct Tree {
     leader: Pid,
+    /// How many processes stand in line between this one and the program.
+    wrappers: usize,
+    /// Whether the kernel ends all processes when the leader ends.
     is_namespace: bool,
     /// Its status once it has ended, as `wait` has it.
     ended: Option<i32>,
@@ -23,12 +28,19 @@ pub(super) struct Tree {
 impl Tree {
     pub(super) fn new(
         leader: Pid,
-        is_namespace: bool,
+        isolation: Isolation,
         cgroup: Option<super::cgroup::Cgroup>,
     ) -> Self {
+        let wrappers = match isolation {
+            Isolation::Namespaces => 1,
+            // Itself, and the first process of its namespace.
+            Isolation::Bubblewrap => 2,
+            Isolation::Landlock | Isolation::Weak => 0,
+        };
         Self {
             leader,
-            is_namespace,
+            wrappers,
+            is_namespace: isolation == Isolation::Namespaces,
             ended: None,
             cgroup,
         }
@@ -48,14 +60,23 @@ impl Tree {
         self.ended
     }
 
-    /// Asks every process to end.
+    /// Asks every process of the program to end.
     pub(super) fn terminate(&self) {
-        for pid in below_this() {
-            if !(self.is_namespace && pid == self.leader) {
-                // It may have ended meanwhile.
-                let _ = kill_process(pid, Signal::TERM);
-            }
+        for pid in self.of_program() {
+            // It may have ended meanwhile.
+            let _ = kill_process(pid, Signal::TERM);
         }
+    }
+
+    /// The program and everything that it has started.
+    fn of_program(&self) -> Vec<Pid> {
+        let parents = parents();
+        let mut above = vec![rustix::process::getpid().as_raw_nonzero().get()];
+        for _ in 0..self.wrappers {
+            let children = parents.iter().filter(|it| above.contains(&it.1));
+            above = children.map(|it| it.0).collect();
+        }
+        below(&parents, above)
     }
 
     /// Kills every process and waits until they are gone. Returns how many there were, beside the
@@ -65,8 +86,7 @@ impl Tree {
             // With its first process the kernel has ended all others.
             return 0;
         }
-        let alive = below_this().into_iter();
-        let alive = alive.filter(|pid| !(self.is_namespace && *pid == self.leader));
+        let alive = self.of_program().into_iter();
         let alive = alive.filter(|pid| !is_zombie(*pid)).count();
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
@@ -77,16 +97,27 @@ impl Tree {
             let ended = waitpid(Some(self.leader), WaitOptions::empty());
             self.ended = ended.ok().flatten().map(|it| it.1.as_raw());
         }
-        let until = Instant::now() + SWEEP;
-        loop {
+        sweep_all(|| {
             self.reap();
-            let found = below_this();
-            if found.is_empty() || Instant::now() > until {
-                break;
-            }
-            sweep(found);
-        }
+        });
         u32::try_from(alive).unwrap_or(u32::MAX)
+    }
+}
+
+/// Kills every process below this one and waits until they are gone.
+pub(super) fn kill_below_this() {
+    sweep_all(|| while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {});
+}
+
+fn sweep_all(mut reap: impl FnMut()) {
+    let until = Instant::now() + SWEEP;
+    loop {
+        reap();
+        let found = below_this();
+        if found.is_empty() || Instant::now() > until {
+            break;
+        }
+        sweep(found);
     }
 }
 
@@ -130,15 +161,21 @@ pub(super) fn wait_for(leader: Pid) -> Option<(i32, u32)> {
 
 /// All processes below this one.
 fn below_this() -> Vec<Pid> {
-    let parents = parents();
-    let mut below = vec![rustix::process::getpid().as_raw_nonzero().get()];
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    below(&parents(), vec![own])
+}
+
+/// All processes below some, given every process with its parent.
+fn below(parents: &[(i32, i32)], above: Vec<i32>) -> Vec<Pid> {
+    let first = above.len();
+    let mut found = above;
     let mut at = 0;
-    while let Some(parent) = below.get(at).copied() {
-        below.extend(parents.iter().filter(|it| it.1 == parent).map(|it| it.0));
+    while let Some(parent) = found.get(at).copied() {
+        found.extend(parents.iter().filter(|it| it.1 == parent).map(|it| it.0));
         at += 1;
     }
-    let below = below[1..].iter();
-    below.filter_map(|pid| Pid::from_raw(*pid)).collect()
+    let found = found[first..].iter();
+    found.filter_map(|pid| Pid::from_raw(*pid)).collect()
 }
 
 /// Every process of the system with its parent.

@@ -18,6 +18,15 @@ pub(super) const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
+/// The usual links of `/dev`. Shared memory has names there, and lies with the temporary files.
+pub(super) const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("shm", "/tmp"),
+];
+
 /// Files of `/etc` that interpreters and libraries read. Everything else there is hidden, since
 /// programs keep passwords in it. An asterisk stands for any end of a name.
 const ETC: [&str; 29] = [
@@ -139,14 +148,21 @@ pub(super) fn etc(network: bool) -> Vec<PathBuf> {
     shown
 }
 
-/// Directories that this program may read beside those of the system, parents first.
+/// Directories that this program may read beside those of the system, without those that lie in
+/// another of them.
 pub(super) fn readable(program: &Program) -> Vec<&Path> {
     let named = program.runner.needs.iter().chain(&program.readable);
     let named = named.map(PathBuf::as_path);
     let mut paths: Vec<&Path> = named.filter(|it| !is_of_system(it)).collect();
+    // Parents come before what is in them.
     paths.sort();
-    paths.dedup();
-    paths
+    let mut outermost: Vec<&Path> = Vec::new();
+    for path in paths {
+        if !outermost.iter().any(|it| path.starts_with(it)) {
+            outermost.push(path);
+        }
+    }
+    outermost
 }
 
 fn is_of_system(path: &Path) -> bool {
