@@ -305,7 +305,10 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let program: &Program = &planned.program;
         let text = |path: &PathBuf| path.display().to_string();
-        let variables = program.environment.iter();
+        let variables = match isolation {
+            Ok(isolation) => program.environment_at(*isolation),
+            Err(_) => program.environment.clone(),
+        };
         Self {
             skill: &planned.skill,
             resolved_from: planned.from.as_deref(),
@@ -320,6 +323,7 @@ impl<'a> Plan<'a> {
             directory: program.directory.as_ref().map(text),
             readable: program.readable.iter().map(text).collect(),
             environment: variables
+                .iter()
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect(),
             network: program.network,

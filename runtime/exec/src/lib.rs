@@ -99,6 +99,17 @@ pub struct Limits {
     pub scratch_bytes: u64,
 }
 
+impl Program {
+    /// Its whole environment at a level of isolation. In place of what differs between runs stands
+    /// `ID`.
+    pub fn environment_at(&self, isolation: Isolation) -> Vec<(String, String)> {
+        #[cfg(unix)]
+        return supervisor::environment(self, isolation, "ID");
+        #[cfg(not(unix))]
+        return self.environment.clone();
+    }
+}
+
 impl Default for Limits {
     /// What a script of a skill needs, with room: the largest runners are Node.js (11 threads, 100
     /// MB) and compilers.

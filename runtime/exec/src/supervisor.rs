@@ -35,7 +35,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::message::{self, CANCEL, KILL, Request, RunRequest, Tag};
-use crate::{Captured, Isolation, Outcome, Stopped};
+use crate::{Captured, Isolation, Outcome, Program, Stopped};
 use capture::{Capture, last_line};
 use keeper::Role;
 use start::{Report, Started, start};
@@ -159,6 +159,20 @@ pub(crate) fn clean_up_after(id: &str) {
     // There is none unless it ran outside of namespaces.
     let _ = staging::remove(&staging::directory_of(id));
     cgroup::remove(id);
+}
+
+/// The environment of a program at a level, in a run with this id.
+pub(crate) fn environment(
+    program: &Program,
+    isolation: Isolation,
+    id: &str,
+) -> Vec<(String, String)> {
+    let layout = match isolation {
+        #[cfg(target_os = "linux")]
+        Isolation::Namespaces | Isolation::Bubblewrap => namespaces::layout(),
+        _ => staging::layout_of(id),
+    };
+    view::environment(program, &layout, id)
 }
 
 impl Supervision {

@@ -26,11 +26,7 @@ impl Staging {
             )
         };
         make_directory(&directory).map_err(failed)?;
-        let layout = Layout {
-            files: directory.join("skill"),
-            scratch: directory.join("scratch"),
-            temporary: directory.join("tmp"),
-        };
+        let layout = layout_of(id);
         let staging = Self {
             directory: directory.clone(),
             layout,
@@ -122,6 +118,16 @@ fn give(path: &Path, identity: Identity) -> io::Result<()> {
 /// The directory of the run with this random id, in the system's directory for temporary files.
 pub(crate) fn directory_of(id: &str) -> PathBuf {
     std::env::temp_dir().join(format!("skillbundle-run-{id}"))
+}
+
+/// Where the program of the run with this id finds its things.
+pub(super) fn layout_of(id: &str) -> Layout {
+    let directory = directory_of(id);
+    Layout {
+        files: directory.join("skill"),
+        scratch: directory.join("scratch"),
+        temporary: directory.join("tmp"),
+    }
 }
 
 /// 128 random bits.
