@@ -61,6 +61,16 @@ const ETC: [&str; 29] = [
     "timezone",
 ];
 
+/// Where a program looks for others, beside the directory of its runner.
+const PATH: [&str; 6] = [
+    "/usr/local/bin",
+    "/usr/bin",
+    "/bin",
+    "/usr/local/sbin",
+    "/usr/sbin",
+    "/sbin",
+];
+
 /// The user that nobody is, on every system.
 const NOBODY: u32 = 65534;
 
@@ -177,11 +187,10 @@ pub(crate) fn mark(id: &str) -> (String, String) {
 /// The environment of a program, without the server's.
 pub(super) fn environment(program: &Program, layout: &Layout, id: &str) -> Vec<(String, String)> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut path = String::new();
-    if let Some(directory) = program.runner.program.parent() {
-        path = text(directory) + ":";
-    }
-    path.push_str("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin");
+    let directory = program.runner.program.parent().map(text);
+    let directory = directory.filter(|it| !PATH.contains(&it.as_str()));
+    let path = directory.as_deref().into_iter().chain(PATH);
+    let path = path.collect::<Vec<_>>().join(":");
     let own = [
         ("PATH", path),
         ("HOME", text(&layout.scratch)),
