@@ -125,7 +125,7 @@ impl Server {
         Self {
             refresher,
             scripts: Scripts::new(options.scripts.clone()),
-            turns: Turns::new(),
+            turns: Turns::default(),
             outputs: Arc::default(),
             options,
             tool_list: Arc::default(),

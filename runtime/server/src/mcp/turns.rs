@@ -1,7 +1,7 @@
 //! How many scripts run at one time, and how many more may wait for their turn.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -15,34 +15,34 @@ const PER_PROCESSOR: usize = 2;
 const WAITING: usize = 16;
 
 /// Hands out turns. Clones share them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Turns {
-    at_once: usize,
-    free: Arc<Semaphore>,
+    /// Counted when the first one is taken: the number of processors takes several files to find
+    /// out, and most servers run no script.
+    free: Arc<OnceLock<(usize, Arc<Semaphore>)>>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl Turns {
-    pub(crate) fn new() -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        // A machine with many processors still has one client's requests to answer.
-        let at_once = (PER_PROCESSOR * processors).min(WAITING - 1);
-        Self {
-            at_once,
-            free: Arc::new(Semaphore::new(at_once)),
-            waiting: Arc::default(),
-        }
+    /// How many there are, and those that are free.
+    fn free(&self) -> &(usize, Arc<Semaphore>) {
+        self.free.get_or_init(|| {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            // A machine with many processors still has one client's requests to answer.
+            let at_once = (PER_PROCESSOR * processors).min(WAITING - 1);
+            (at_once, Arc::new(Semaphore::new(at_once)))
+        })
     }
 
     /// Waits for a turn, which lasts until it is dropped. Fails at once if too many wait.
     pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit, ScriptError> {
-        let free = Arc::clone(&self.free);
-        if let Ok(turn) = Arc::clone(&free).try_acquire_owned() {
+        let (at_once, free) = self.free();
+        if let Ok(turn) = Arc::clone(free).try_acquire_owned() {
             return Ok(turn);
         }
-        let busy = || ScriptError::Busy(self.at_once, WAITING);
+        let busy = || ScriptError::Busy(*at_once, WAITING);
         let _waiting = Waiting::new(&self.waiting).ok_or_else(busy)?;
-        free.acquire_owned().await.map_err(|_| busy())
+        Arc::clone(free).acquire_owned().await.map_err(|_| busy())
     }
 }
 
@@ -68,9 +68,9 @@ mod tests {
 
     #[tokio::test]
     async fn those_beyond_the_queue_are_refused_at_once_and_the_others_get_their_turn() {
-        let turns = Turns::new();
+        let turns = Turns::default();
         let mut held = Vec::new();
-        for _ in 0..turns.at_once {
+        for _ in 0..turns.free().0 {
             held.push(turns.take().await.expect("a turn is free"));
         }
         let waiting: Vec<_> = (0..WAITING)
