@@ -20,11 +20,11 @@ mod broken;
 mod cursor;
 mod instructions;
 mod preview;
+mod run_queue;
 mod skill_listing;
 mod tool_result;
 mod tools;
 mod toolset;
-mod turns;
 
 mod get_asset;
 mod get_skill;
@@ -53,9 +53,9 @@ use crate::source::{Generation, NotLoaded, Refresher};
 use methods::{Handler, Method};
 use notifier::Notifier;
 use outputs::Outputs;
+use run_queue::RunQueue;
 use tools::{ToolParams, ToolRequest};
 use toolset::{ToolContext, ToolSet};
-use turns::Turns;
 
 #[cfg(feature = "conformance-fixtures")]
 pub use extra::{Extra, ExtraCall, ExtraMethod, ExtraResult};
@@ -68,8 +68,7 @@ pub(crate) struct Server {
     refresher: Refresher,
     pub(crate) options: Options,
     pub(crate) scripts: Scripts,
-    /// The turns of scripts.
-    turns: Turns,
+    run_queue: RunQueue,
     /// What scripts have written that is no text.
     outputs: Arc<Outputs>,
     tool_list: Arc<Mutex<tools::ListCache>>,
@@ -125,7 +124,7 @@ impl Server {
         Self {
             refresher,
             scripts: Scripts::new(options.scripts.clone()),
-            turns: Turns::default(),
+            run_queue: RunQueue::default(),
             outputs: Arc::default(),
             options,
             tool_list: Arc::default(),

@@ -63,8 +63,8 @@ pub(crate) fn run(call: TaskCall<'_>) -> BoxFuture<'_, Result<ToolResult, ToolEr
             scripts.plan(catalog, |skill| skills.is_of_project(skill.root), &wanted)
         });
         let planned = joined(planned.await)?;
-        let _turn = tokio::select! {
-            turn = server.turns.take() => turn?,
+        let _permit = tokio::select! {
+            permit = server.run_queue.acquire() => permit?,
             () = call.caller.cancelled.cancelled() => return Err(ToolError::Cancelled),
         };
         let (planned, outcome) = run_to_the_end(&call, &server.scripts, planned).await?;

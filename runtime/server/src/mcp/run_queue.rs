@@ -1,4 +1,4 @@
-//! How many scripts run at one time, and how many more may wait for their turn.
+//! How many scripts run at one time, and how many more may wait.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,19 +14,18 @@ const PER_PROCESSOR: usize = 2;
 /// have in flight, so they never keep it from asking for a skill.
 const WAITING: usize = 16;
 
-/// Hands out turns. Clones share them.
+/// Lets scripts run, a limited number at a time. Clones share the limit.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Turns {
-    /// Counted when the first one is taken: the number of processors takes several files to find
-    /// out, and most servers run no script.
-    free: Arc<OnceLock<(usize, Arc<Semaphore>)>>,
+pub(crate) struct RunQueue {
+    /// How many may run at one time, and a permit for each. Made for the first script: to find the
+    /// number of processors takes reading several files, and most servers run none.
+    permits: Arc<OnceLock<(usize, Arc<Semaphore>)>>,
     waiting: Arc<AtomicUsize>,
 }
 
-impl Turns {
-    /// How many there are, and those that are free.
-    fn free(&self) -> &(usize, Arc<Semaphore>) {
-        self.free.get_or_init(|| {
+impl RunQueue {
+    fn permits(&self) -> &(usize, Arc<Semaphore>) {
+        self.permits.get_or_init(|| {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             // A machine with many processors still has one client's requests to answer.
             let at_once = (PER_PROCESSOR * processors).min(WAITING - 1);
@@ -34,15 +33,18 @@ impl Turns {
         })
     }
 
-    /// Waits for a turn, which lasts until it is dropped. Fails at once if too many wait.
-    pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit, ScriptError> {
-        let (at_once, free) = self.free();
-        if let Ok(turn) = Arc::clone(free).try_acquire_owned() {
-            return Ok(turn);
+    /// Waits for a permit, which is returned when it is dropped. Fails at once if too many wait.
+    pub(crate) async fn acquire(&self) -> Result<OwnedSemaphorePermit, ScriptError> {
+        let (at_once, permits) = self.permits();
+        if let Ok(permit) = Arc::clone(permits).try_acquire_owned() {
+            return Ok(permit);
         }
         let busy = || ScriptError::Busy(*at_once, WAITING);
         let _waiting = Waiting::new(&self.waiting).ok_or_else(busy)?;
-        Arc::clone(free).acquire_owned().await.map_err(|_| busy())
+        Arc::clone(permits)
+            .acquire_owned()
+            .await
+            .map_err(|_| busy())
     }
 }
 
@@ -67,25 +69,25 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn those_beyond_the_queue_are_refused_at_once_and_the_others_get_their_turn() {
-        let turns = Turns::default();
+    async fn those_beyond_the_queue_are_refused_at_once_and_the_others_run_later() {
+        let queue = RunQueue::default();
         let mut held = Vec::new();
-        for _ in 0..turns.free().0 {
-            held.push(turns.take().await.expect("a turn is free"));
+        for _ in 0..queue.permits().0 {
+            held.push(queue.acquire().await.expect("a permit is free"));
         }
         let waiting: Vec<_> = (0..WAITING)
             .map(|_| {
-                let turns = turns.clone();
-                tokio::spawn(async move { turns.take().await.map(drop).is_ok() })
+                let queue = queue.clone();
+                tokio::spawn(async move { queue.acquire().await.map(drop).is_ok() })
             })
             .collect();
         tokio::task::yield_now().await;
-        let refused = turns.take().await.expect_err("the queue is full");
+        let refused = queue.acquire().await.expect_err("the queue is full");
         assert_eq!(refused.code(), "RATE_EXCEEDED");
         held.clear();
         for waits in waiting {
             assert!(waits.await.expect("it does not panic"));
         }
-        assert!(turns.take().await.is_ok());
+        assert!(queue.acquire().await.is_ok());
     }
 }
