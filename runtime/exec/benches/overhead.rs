@@ -1,5 +1,7 @@
 //! What isolation costs: a bash script that does nothing, started by a plain fork and exec, and as a
 //! run at each level. One of each in turn, so that whatever else the machine does hits all of them.
+//!
+//! `cargo bench -p skillbundle-exec --bench overhead -- [LEVEL]...`
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -30,11 +32,17 @@ mod measure {
     const SCRIPT: &str = "/bin/true\n";
 
     pub(crate) fn all() {
+        // `cargo bench` adds an option of its own.
+        let asked: Vec<String> = std::env::args()
+            .skip(1)
+            .filter(|it| !it.starts_with('-'))
+            .collect();
         let levels: Vec<Isolation> = Executor::survey()
             .unwrap()
             .into_iter()
             .filter(|it| it.missing.is_none())
             .map(|it| it.isolation)
+            .filter(|it| asked.is_empty() || asked.contains(&it.to_string()))
             .collect();
         let executors: Vec<_> = levels.iter().map(|it| Executor::new(*it, *it)).collect();
         let directory = tempfile::tempdir().unwrap();
