@@ -51,17 +51,25 @@ impl Isolation {
         }
     }
 
-    /// What a program can still do at this level, as phrases; empty if nothing is known.
+    /// What a program can still do at this level, as phrases: what the tests have seen to succeed.
     pub const fn gaps(self) -> &'static [&'static str] {
         match self {
-            Self::Namespaces | Self::Bubblewrap => &[],
-            Self::Landlock => &["see that other files and processes exist"],
+            Self::Namespaces => &["connect to Unix sockets in the directories that it may read"],
+            Self::Bubblewrap => &[
+                "connect to Unix sockets in the directories that it may read",
+                "connect to abstract Unix sockets if it may use the network",
+            ],
+            Self::Landlock => &[
+                "see that other files and processes exist",
+                "change permissions, times and attributes of the user's files",
+            ],
             Self::Weak => &[
                 "read every file that the user can read",
                 "write every file that the user can write",
                 "use the network",
                 "read the environment of the user's other processes, this server's among them",
                 "send signals to the user's other processes, and stop this server",
+                "use every system call that the user can",
             ],
         }
     }

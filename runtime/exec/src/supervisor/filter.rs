@@ -118,7 +118,7 @@ pub(super) fn bytes(sockets: Sockets) -> Result<Vec<u8>, String> {
 }
 
 fn program(sockets: Sockets) -> Result<BpfProgram, String> {
-    let failed = |error: seccompiler::BackendError| format!("no filter of system calls: {error}");
+    let failed = |error: BackendError| format!("no filter of system calls: {error}");
     let rules = rules(sockets).map_err(failed)?;
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(failed)?;
     let errno = SeccompAction::Errno(libc::EPERM.unsigned_abs());

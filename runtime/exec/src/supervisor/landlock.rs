@@ -46,6 +46,19 @@ pub(super) fn restrict(program: &Program, layout: &Layout) -> Result<(), String>
     Ok(())
 }
 
+/// Cuts this process and its children off from the abstract sockets of others, which a network
+/// namespace that is shared has in common. Without effect if the kernel is too old.
+pub(super) fn close_abstract_sockets() -> Result<(), String> {
+    let closed = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .scope(Scope::AbstractUnixSocket)
+        .and_then(Ruleset::create)
+        .and_then(RulesetCreated::restrict_self);
+    closed
+        .map(drop)
+        .map_err(|error| format!("cannot apply Landlock: {error}"))
+}
+
 /// Fails if the kernel is too old or has it turned off.
 pub(super) fn is_there() -> Result<(), String> {
     let created = rules(false).map(drop);

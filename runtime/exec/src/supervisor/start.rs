@@ -201,7 +201,12 @@ fn prepared(
     }
     #[cfg(target_os = "linux")]
     match isolation {
-        Isolation::Namespaces => filter::restrict(Sockets::Ordinary)?,
+        Isolation::Namespaces => {
+            if program.network {
+                landlock::close_abstract_sockets()?;
+            }
+            filter::restrict(Sockets::Ordinary)?;
+        }
         Isolation::Landlock => {
             landlock::restrict(program, layout)?;
             let sockets = if program.network {

@@ -52,12 +52,18 @@ impl Tree {
 
     /// Collects processes that have ended; returns how the leader has, once it has.
     pub(super) fn reap(&mut self) -> Option<i32> {
-        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            if pid == self.leader {
-                self.ended = Some(status.as_raw());
-            }
-        }
+        self.has_children();
         self.ended
+    }
+
+    /// Collects processes that have ended. Returns whether there are others: if this process has no
+    /// children, nothing is below it, since orphans become its children.
+    fn has_children(&mut self) -> bool {
+        reap(|pid, status| {
+            if pid == self.leader {
+                self.ended = Some(status);
+            }
+        })
     }
 
     /// Asks every process of the program to end.
@@ -82,8 +88,8 @@ impl Tree {
     /// Kills every process and waits until they are gone. Returns how many there were, beside the
     /// first one of a namespace and those that had ended.
     pub(super) fn kill(&mut self) -> u32 {
-        if self.is_namespace && self.ended.is_some() {
-            // With its first process the kernel has ended all others.
+        // In a namespace with its first process, anywhere else with its last one.
+        if !self.has_children() {
             return 0;
         }
         let alive = self.of_program().into_iter();
@@ -91,33 +97,38 @@ impl Tree {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
-        if self.is_namespace {
+        if self.is_namespace && self.ended.is_none() {
             let _ = kill_process(self.leader, Signal::KILL);
             // Returns when every process of the namespace is gone.
             let ended = waitpid(Some(self.leader), WaitOptions::empty());
             self.ended = ended.ok().flatten().map(|it| it.1.as_raw());
         }
-        sweep_all(|| {
-            self.reap();
-        });
+        sweep_all(|| self.has_children());
         u32::try_from(alive).unwrap_or(u32::MAX)
     }
 }
 
 /// Kills every process below this one and waits until they are gone.
 pub(super) fn kill_below_this() {
-    sweep_all(|| while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {});
+    sweep_all(|| reap(|_, _| ()));
 }
 
-fn sweep_all(mut reap: impl FnMut()) {
+fn sweep_all(mut has_children: impl FnMut() -> bool) {
     let until = Instant::now() + SWEEP;
+    while has_children() && Instant::now() < until {
+        sweep(below_this());
+    }
+}
+
+/// Collects children that have ended, and returns whether there are others.
+fn reap(mut ended: impl FnMut(Pid, i32)) -> bool {
     loop {
-        reap();
-        let found = below_this();
-        if found.is_empty() || Instant::now() > until {
-            break;
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => ended(pid, status.as_raw()),
+            Ok(None) => return true,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
         }
-        sweep(found);
     }
 }
 

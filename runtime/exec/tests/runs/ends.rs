@@ -179,8 +179,7 @@ fn signals_for_the_caller_do_not_end_the_supervisor(level: Isolation) {
     until("it runs", || {
         !marked(&format!("sleep\0{marker}")).is_empty()
     });
-    let sleeper = marked(&format!("sleep\0{marker}"))[0].0;
-    let (keeper, supervisor) = above(sleeper);
+    let (keeper, supervisor) = above(&marker);
     for name in ["INT", "TERM", "HUP", "QUIT", "TSTP"] {
         signal(name, keeper);
         signal(name, supervisor);

@@ -131,16 +131,28 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// The keeper and the supervisor above a process.
-pub(crate) fn above(pid: i32) -> (i32, i32) {
+/// The keeper and the supervisor above the processes that sleep for this marker.
+pub(crate) fn above(marker: &str) -> (i32, i32) {
+    let mut found = None;
+    until("its keeper is found", || {
+        let sleepers = marked(&format!("sleep\0{marker}"));
+        found = sleepers.into_iter().find_map(|it| keeper_above(it.0));
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+/// `None` if one of the line has ended meanwhile.
+fn keeper_above(pid: i32) -> Option<(i32, i32)> {
     let mut line = vec![pid];
     loop {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", line[line.len() - 1])).unwrap();
-        let (name, rest) = stat.rsplit_once(')').unwrap();
+        let last = *line.last()?;
+        let stat = fs::read_to_string(format!("/proc/{last}/stat")).ok()?;
+        let (name, rest) = stat.rsplit_once(')')?;
         if name.ends_with("skill-keeper") {
-            return (line[line.len() - 1], line[line.len() - 2]);
+            return Some((last, *line.get(line.len().checked_sub(2)?)?));
         }
-        line.push(rest.split_whitespace().nth(1).unwrap().parse().unwrap());
+        line.push(rest.split_whitespace().nth(1)?.parse().ok()?);
     }
 }
 
@@ -174,7 +186,12 @@ pub(crate) fn run_of(marker: &str) -> String {
         let id = entries.find_map(|it| it.strip_prefix("SKILLBUNDLE_RUN="));
         id.map(str::to_owned)
     };
-    marked(marker).into_iter().find_map(|it| id(it.0)).unwrap()
+    let mut found = None;
+    until("its id is found", || {
+        found = marked(marker).into_iter().find_map(|it| id(it.0));
+        found.is_some()
+    });
+    found.unwrap()
 }
 
 /// Waits until no directory of a run is left, neither of files nor of processes.

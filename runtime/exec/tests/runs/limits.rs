@@ -107,7 +107,7 @@ fn a_flood_costs_no_memory(level: Isolation) {
     until("all is written", || {
         !marked(&format!("sleep\0{marker}")).is_empty()
     });
-    let (keeper, supervisor) = above(marked(&format!("sleep\0{marker}"))[0].0);
+    let (keeper, supervisor) = above(&marker);
     for pid in [keeper, supervisor] {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let most = status

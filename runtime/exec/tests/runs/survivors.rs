@@ -89,7 +89,7 @@ fn wait_for(marker: &str) {
 fn own_end(level: Isolation) {
     let marker = marker();
     for (_, script) in SCRIPTS {
-        let script = format!("({script}) & for i in {{1..300}}; do sleep 0.001; done; exit 5");
+        let script = format!("({script}) & while (( SECONDS < 1 )); do :; done; exit 5");
         let outcome = start(level, programs(&marker, &script))
             .wait(|_| ())
             .unwrap();
@@ -143,7 +143,7 @@ fn supervisor_killed(level: Isolation) {
         let run = start(level, program);
         wait_for(marker);
         let id = run_of(marker);
-        signal("KILL", above(marked(marker)[0].0).1);
+        signal("KILL", above(marker).1);
         assert!(matches!(run.wait(|_| ()), Err(Error::SupervisorLost)));
         until_removed(&id);
     });
@@ -154,7 +154,7 @@ fn keeper_killed(level: Isolation) {
         let run = start(level, program);
         wait_for(marker);
         let id = run_of(marker);
-        signal("KILL", above(marked(marker)[0].0).0);
+        signal("KILL", above(marker).0);
         // The supervisor ends it and says so, or has no time to.
         let _ = run.wait(|_| ());
         until_removed(&id);
@@ -170,7 +170,7 @@ fn both_killed(level: Isolation) {
         let run = start(level, programs(&marker, &marks_all));
         wait_for(&marker);
         let id = run_of(&marker);
-        let (keeper, supervisor) = above(marked(&marker)[0].0);
+        let (keeper, supervisor) = above(&marker);
         signal("STOP", keeper);
         signal("KILL", supervisor);
         signal("KILL", keeper);
@@ -193,7 +193,7 @@ fn caller_gets(name: &str, level: Isolation) {
         let marker = marker();
         let mut caller = Caller::start(level, "wait", script, &[("MARK", &marker)]);
         wait_for(&marker);
-        let id = run_of(&format!("sleep\0{marker}"));
+        let id = run_of(&marker);
         signal(name, caller.pid());
         caller.process.wait().unwrap();
         until(script_name, || marked(&marker).is_empty());

@@ -36,7 +36,6 @@ fn shells(level: Isolation) {
         ("printf '%s' \"${#V}\"; V=äö; echo ${#V}", "02\n"),
         ("sort <<< $'b\\na'", "a\nb\n"),
         ("echo $(( $(id -u) > 0 ))", "1\n"),
-        ("id -un > /dev/null; echo $?", "0\n"),
         (
             "echo '#!/bin/sh' > x; echo 'echo made' >> x; chmod +x x; ./x",
             "made\n",
