@@ -42,6 +42,10 @@ use start::{Report, Started, start};
 
 pub(crate) use staging::random_id;
 
+/// By how much the supervisor and the program are nicer than the caller: they get a tenth of the
+/// processor time that the caller gets if both want it.
+const NICE: i32 = 10;
+
 /// How often the last line of output is reported.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -123,6 +127,8 @@ fn serve() -> io::Result<ExitCode> {
     crate::sys::ignore_signals();
     // Fails if it has one already.
     let _ = rustix::process::setsid();
+    // The caller answers others meanwhile. A system that denies it runs at the usual priority.
+    let _ = rustix::process::nice(NICE);
     #[cfg(target_os = "linux")]
     rustix::thread::set_name(c"skill-supervise")?;
     keeper::adopt_orphans()?;

@@ -108,7 +108,9 @@ fn text_of(stream: &Captured) -> String {
         left_out => format!("\n[{left_out} bytes left out]\n"),
     };
     let all = [&stream.head, between.as_bytes(), &stream.tail].concat();
-    String::from_utf8_lossy(&all).into_owned()
+    // Without a second copy if it is text.
+    String::from_utf8(all)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Whether a stream is UTF-8, but for characters that were cut.
