@@ -431,17 +431,14 @@ impl Scripts {
         let found = found
             .ok()
             .filter(|it| allowed.iter().any(|root| it.starts_with(root)));
-        let is_directory = |it: &PathBuf| it.is_dir();
-        match found.filter(is_directory) {
-            Some(directory) => Ok((allowed, Some(directory))),
-            None => {
-                let allowed = allowed.iter().map(|it| it.display().to_string());
-                let allowed = allowed.collect::<Vec<_>>().join(", ");
-                Err(refused(format!(
-                    "it is no directory in {allowed} (`scripts.directories`)"
-                )))
-            }
+        if let Some(directory) = found.filter(|it| it.is_dir()) {
+            return Ok((allowed, Some(directory)));
         }
+        let allowed = allowed.iter().map(|it| it.display().to_string());
+        let allowed = allowed.collect::<Vec<_>>().join(", ");
+        Err(refused(format!(
+            "it is no directory in {allowed} (`scripts.directories`)"
+        )))
     }
 }
 
