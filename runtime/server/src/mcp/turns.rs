@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -32,6 +33,12 @@ impl Turns {
             free: Arc::new(Semaphore::new(at_once)),
             waiting: Arc::default(),
         }
+    }
+
+    /// How long a turn may have to be waited for, if each script takes this long.
+    pub(crate) fn longest_wait(&self, each: Duration) -> Duration {
+        let rounds = WAITING.div_ceil(self.at_once) + 1;
+        each.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX))
     }
 
     /// Waits for a turn, which lasts until it is dropped. Fails at once if too many wait.
