@@ -34,8 +34,7 @@ docs/scripts.md has the rules.
 Exit codes: 0 the script succeeded, 1 it failed, 2 it could not be run.";
 
 /// The arguments of the script and the paths are told apart after parsing.
-const USAGE: &str =
-    "skillbundle run [OPTIONS] <SKILL> <SCRIPT> [NAME=VALUE]... [PATH]...";
+const USAGE: &str = "skillbundle run [OPTIONS] <SKILL> <SCRIPT> [NAME=VALUE]... [PATH]...";
 
 // Arguments of `run`. (A doc comment would describe the command.)
 #[derive(clap::Args)]
@@ -222,18 +221,21 @@ fn tell(result: &Value) {
 /// The error with what a person at a terminal can do. Its own message is for models.
 fn explained(error: &ScriptError) -> anyhow::Error {
     let message = error.to_string();
-    let (what, help) = message.split_once("; ").unwrap_or((&message, ""));
+    let (what, own_help) = message.split_once("; ").unwrap_or((&message, ""));
     let help = match error {
         ScriptError::ForAgent(_) => {
             "print it with `skillbundle show SKILL --file SCRIPT`, and run it yourself"
         }
         ScriptError::OfProject(_) => "read it, and if you trust it, add --allow-project-scripts",
-        ScriptError::Argument { .. } | ScriptError::MissingArguments { .. } => {
-            "pass each as NAME=VALUE; `skillbundle inspect --skill SKILL` shows them"
+        ScriptError::MissingArguments { .. } => {
+            return with_help(
+                &message,
+                "pass each as NAME=VALUE; `skillbundle inspect --skill SKILL` shows them",
+            );
         }
         ScriptError::Directory { .. } => "name a directory that exists",
-        _ if help.is_empty() => return anyhow!(message),
-        _ => help,
+        _ if own_help.is_empty() => return anyhow!(message),
+        _ => own_help,
     };
     with_help(what, help)
 }
