@@ -33,13 +33,16 @@ docs/scripts.md has the rules.
 
 Exit codes: 0 the script succeeded, 1 it failed, 2 it could not be run.";
 
+/// The arguments of the script and the paths are told apart after parsing.
+const USAGE: &str = "skillbundle run [OPTIONS] <SKILL> <SCRIPT> [NAME=VALUE]... [PATH]...";
+
 // Arguments of `run`. (A doc comment would describe the command.)
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Args {
     /// Path or name of the skill
     skill: String,
-    /// The script as the skill names it; NAME=VALUE passes an argument
+    /// The script as the skill names it; each NAME=VALUE after it is an argument of the script
     script: String,
     /// Let it run in this directory and read it
     #[arg(long, value_name = "DIR")]
@@ -57,7 +60,7 @@ pub(crate) struct Args {
     json: bool,
     /// Set by [`Args::split`].
     #[arg(skip)]
-    given: Vec<(String, String)>,
+    passed: Vec<(String, String)>,
 }
 
 /// What would be run.
@@ -103,7 +106,7 @@ impl Args {
             let argument = word.to_str().and_then(|it| it.split_once('='));
             let is_name = |name: &str| skillbundle_format::variable_of(name).is_some();
             match argument.filter(|(name, _)| is_name(name)) {
-                Some((name, value)) => self.given.push((name.to_owned(), value.to_owned())),
+                Some((name, value)) => self.passed.push((name.to_owned(), value.to_owned())),
                 None => self.sources.paths.push(word),
             }
         }
@@ -142,7 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let call = ScriptCall {
         skill: skill.path.to_owned(),
         file: args.script.clone(),
-        args: args.given.clone(),
+        args: args.passed.clone(),
         directory,
     };
     let catalog = opened.bundle.catalog()?;
@@ -218,18 +221,21 @@ fn tell(result: &Value) {
 /// The error with what a person at a terminal can do. Its own message is for models.
 fn explained(error: &ScriptError) -> anyhow::Error {
     let message = error.to_string();
-    let (what, help) = message.split_once("; ").unwrap_or((&message, ""));
+    let (what, own_help) = message.split_once("; ").unwrap_or((&message, ""));
     let help = match error {
         ScriptError::ForAgent(_) => {
             "print it with `skillbundle show SKILL --file SCRIPT`, and run it yourself"
         }
         ScriptError::OfProject(_) => "read it, and if you trust it, add --allow-project-scripts",
-        ScriptError::Argument { .. } | ScriptError::MissingArguments { .. } => {
-            "pass each as NAME=VALUE; `skillbundle inspect --skill SKILL` shows them"
+        ScriptError::MissingArguments { .. } => {
+            return with_help(
+                &message,
+                "pass each as NAME=VALUE; `skillbundle inspect --skill SKILL` shows them",
+            );
         }
         ScriptError::Directory { .. } => "name a directory that exists",
-        _ if help.is_empty() => return anyhow!(message),
-        _ => help,
+        _ if own_help.is_empty() => return anyhow!(message),
+        _ => own_help,
     };
     with_help(what, help)
 }

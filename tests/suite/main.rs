@@ -22,6 +22,7 @@ mod refresh;
 mod requests;
 mod roots;
 mod routing;
+mod scripts;
 mod settings;
 mod spec3;
 mod stdio;

@@ -15,12 +15,16 @@ mod imp {
     use std::path::{Path, PathBuf};
     use std::{fs, fs::File, io};
 
+    use rustix::fs::OFlags;
+    use rustix::io::Errno;
+
     /// Opens a file for reading. Refuses a link as the last component, and does
     /// not block on a pipe that replaced the file.
     pub(in crate::source) fn open(path: &Path) -> io::Result<File> {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         OpenOptions::new()
             .read(true)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .custom_flags(flags.bits().cast_signed())
             .open(path)
     }
 
@@ -34,7 +38,7 @@ mod imp {
 
     /// Whether the error is a cycle of links.
     pub(in crate::source) fn is_loop(error: &io::Error) -> bool {
-        error.raw_os_error() == Some(libc::ELOOP)
+        Errno::from_io_error(error) == Some(Errno::LOOP)
     }
 
     /// Whether both describe the same file.

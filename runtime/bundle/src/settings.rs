@@ -355,15 +355,17 @@ impl ValueType {
         }
     }
 
-    /// The value of this type that a variable or an option says; `None` if it says none. Items of
-    /// lists are separated by commas; a list of paths is a single one, which may hold a comma. Of a
-    /// secret only that it is set.
+    /// The value of this type that a variable or an option says; `None` if it says none. Lists and
+    /// maps are JSON, or items between commas, of maps `KEY=TEXT`; a list of paths that is no JSON is
+    /// a single one, which may hold a comma. Of a secret only that it is set.
     pub fn parse(self, text: &str) -> Option<Value> {
         let items = || {
             text.split(',')
                 .map(str::trim)
                 .filter(|item| !item.is_empty())
         };
+        let json = || serde_json::from_str(text).ok();
+        let is_json = text.trim_start().starts_with(['[', '{']);
         let value = match self {
             Self::Fraction | Self::Positive | Self::Whole(..) | Self::Boolean => {
                 serde_json::from_str(text.trim()).ok()?
@@ -371,7 +373,10 @@ impl ValueType {
             Self::Choice(_) => text.trim().to_lowercase().into(),
             Self::Text | Self::Url => text.trim().into(),
             Self::Path => text.into(),
-            Self::Paths => [text].as_slice().into(),
+            Self::Paths => json()
+                .filter(|it| self.accepts(it))
+                .unwrap_or_else(|| [text].as_slice().into()),
+            Self::Texts | Self::TextMap if is_json => json()?,
             Self::Texts => items().collect(),
             Self::TextMap => {
                 let pairs = items().map(|item| item.split_once('='));
@@ -503,6 +508,39 @@ mod tests {
         }
         let extensions = Setting::find("scripts.allowed_extensions").expect("in the table");
         assert_eq!(extensions.over_default(json!([".rb"])), json!([".rb"]));
+    }
+
+    #[test]
+    fn lists_and_maps_are_typed_as_json_or_with_commas() {
+        for (value_type, text, expected) in [
+            (ValueType::Texts, ".sh, .py", json!([".sh", ".py"])),
+            (
+                ValueType::Texts,
+                "[\".sh\", \"a,b\"]",
+                json!([".sh", "a,b"]),
+            ),
+            (ValueType::Texts, "[]", json!([])),
+            (ValueType::Texts, "[.sh]", Value::Null),
+            (ValueType::Texts, "[1]", Value::Null),
+            (
+                ValueType::TextMap,
+                ".rb=ruby,.ts=",
+                json!({ ".rb": "ruby", ".ts": "" }),
+            ),
+            (
+                ValueType::TextMap,
+                "{\".rb\": \"ruby -w\"}",
+                json!({ ".rb": "ruby -w" }),
+            ),
+            (ValueType::TextMap, "{.rb: ruby}", Value::Null),
+            (ValueType::TextMap, "ruby", Value::Null),
+            (ValueType::Paths, "a,b", json!(["a,b"])),
+            (ValueType::Paths, "[a]", json!(["[a]"])),
+            (ValueType::Paths, "[\"a\", \"b\"]", json!(["a", "b"])),
+        ] {
+            let found = value_type.parse(text).unwrap_or_default();
+            assert_eq!(found, expected, "{value_type:?} {text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! MCP over HTTP/1.1 (the Streamable HTTP transport), without sessions. [`bind`] takes the port,
 //! [`Bound::run`] serves. In reading order: `connections` accepts and closes, `timed_stream` sets
 //! deadlines for slow peers, `service` answers one request with the help of `auth` (who may use the
-//! server), `headers` (what MCP's headers must say), `body`, `response`, `events` and `health`. What
+//! server), `headers` (what MCP's headers must say), `body`, `deadline`, `response`, `events` and `health`. What
 //! a message means is decided in `mcp`.
 
 mod connections;
@@ -11,6 +11,7 @@ mod service;
 
 mod auth;
 mod body;
+mod deadline;
 mod events;
 mod headers;
 mod health;
@@ -56,12 +57,16 @@ struct Limits {
     /// From one request of a connection to the next. Load balancers keep connections for a minute;
     /// this is longer, so that they close first and lose no request.
     idle: Duration,
-    /// From the head of a request to its response, waiting for a turn included.
+    /// From the head of a request to its response, waiting for a turn included, unless the task that
+    /// answers it has announced that it takes longer, as scripts may.
     request: Duration,
+    /// For an answer until it is streamed to a client that accepts events, which keeps the connection
+    /// alive.
+    until_stream: Duration,
     /// For the client to read a response.
     response: Duration,
     /// From the first to the last event of a response that is streamed, however often events come:
-    /// it holds a turn. No answer takes a tenth of this.
+    /// it holds a turn. No answer takes a tenth of this, but for tasks that announce more.
     stream: Duration,
     /// For requests under way when the process is asked to stop. Supervisors kill it after 10 s
     /// (containers) to 90 s (systemd).
@@ -76,6 +81,7 @@ impl Default for Limits {
             head: Duration::from_secs(10),
             idle: Duration::from_secs(75),
             request: Duration::from_secs(60),
+            until_stream: Duration::from_secs(1),
             response: Duration::from_secs(60),
             stream: Duration::from_secs(300),
             drain: Duration::from_secs(8),

@@ -3,9 +3,10 @@
 //!
 //! [`serve`] takes a [`Source`] of skills and answers until its client leaves; [`Preview`] shows
 //! what such a client sees first. In reading order: `source` says where skills come from and keeps
-//! what is current; `scripts` decides which scripts of skills may be run; `jsonrpc` reads and writes messages, which `stdio` takes from the pipes that
-//! `platform` offers and `http` from sockets; `mcp` answers them, one row of a table per method and
-//! one file per tool. How skills are written is not known here.
+//! what is current; `scripts` decides which scripts of skills may be run; `jsonrpc` reads and writes
+//! messages, which `stdio` takes from the pipes that `platform` offers and `http` from sockets; `mcp`
+//! answers them, one row of a table per method and one file per tool. How skills are written is not
+//! known here.
 
 mod error;
 

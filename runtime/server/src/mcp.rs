@@ -41,6 +41,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
+use std::time::Duration;
 
 use rmcp::model::{ErrorCode, Implementation, ProtocolVersion};
 use skillbundle_format::hosts::{self, Host};
@@ -109,10 +110,15 @@ pub(crate) struct Caller {
     /// Cancelled when the client no longer wants the response.
     pub(crate) cancelled: CancellationToken,
     pub(crate) notify: Notify,
+    /// Told how long the response may take from now, by a task that takes longer than most.
+    pub(crate) announce: Announce,
 }
 
 /// Sends a notification, one whole JSON message, to a client. Returns `false` once it is gone.
 pub(crate) type Notify = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
+/// Takes the time that a response may need, for a transport that limits it.
+pub(crate) type Announce = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// The skills a request is answered from, or why there are none.
 type Skills = Result<Arc<Generation>, NotLoaded>;

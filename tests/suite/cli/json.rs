@@ -67,6 +67,9 @@ fn check(value: &Value, fields: &BTreeMap<String, String>, seen: &mut BTreeSet<S
     }
 }
 
+/// A skill with two scripts for the server.
+const SCRIPTED: &str = "---\ndescription: It\nkeywords: [it]\nscripts:\n  - file: fine.sh\n    execution: server\n  - file: ends.sh\n    execution: server\n---\nText\n";
+
 /// Skills with findings that have fixes and related places, and requests.
 fn faulty(project: &Project) {
     let mut bytes = fs::read(project.path("team.skb")).expect("the bundle is there");
@@ -79,6 +82,9 @@ fn faulty(project: &Project) {
         .file("faulty/colon/SKILL.md", "---\nname: colon\ndescription:No space after the colon\n---\nText\n")
         .skill("asked/forms", "forms", "Fill in the fields of a PDF form and check them")
         .skill("asked/deploy", "deploy", "Helps with releases")
+        .file("scripted/it.md", SCRIPTED)
+        .file("scripted/it/fine.sh", "echo $SKILL_ARG_A\n")
+        .file("scripted/it/ends.sh", "printf '\\377'; kill -SEGV $$\n")
         .file(
             "asked/routing.json",
             "[{\"request\": \"fill in the release form\", \"expect\": \"deploy\"}, {\"request\": \"deploy\", \"expect\": null}]",
@@ -108,6 +114,10 @@ fn every_field_has_its_documented_type_in_every_command() {
         ("doctor team.skb", 0, Some("doctor")),
         ("doctor broken", 1, Some("doctor")),
         ("show ui/react/auth tree", 0, Some("show")),
+        ("run it fine.sh a=1 scripted", 0, Some("run")),
+        ("run it ends.sh scripted", 1, Some("run")),
+        ("run it fine.sh a=1 scripted --dry-run", 0, Some("run")),
+        ("run it gone.sh scripted", 2, Some("run")),
         ("search form team", 0, Some("search")),
         ("search forms,filled team", 0, Some("search")),
         ("search elephants team", 0, Some("search")),

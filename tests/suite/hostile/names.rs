@@ -193,6 +193,7 @@ pub(crate) fn calls(era: Era, tools: &[Value], ids: &mut Ids) -> Vec<Frame> {
                 Some("string") => "text",
                 Some("integer" | "number") => "number",
                 Some("boolean") => "bool",
+                Some("object") => "object",
                 other => {
                     panic!("{name}.{argument} has a type that the test does not know: {other:?}")
                 }

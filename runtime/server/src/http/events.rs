@@ -1,5 +1,5 @@
 //! An answer that takes waiting: notifications as they come, then the response. If the response
-//! comes first it is sent as JSON, otherwise all of it is sent as server-sent events
+//! comes first, and soon, it is sent as JSON, otherwise all of it is sent as server-sent events
 //! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
 
 use std::future::poll_fn;
@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::deadline::{Deadline, DeadlinePassed};
 use crate::jsonrpc::{self, Id, RpcError};
 use crate::mcp::Notify;
 
@@ -57,7 +58,7 @@ pub(super) struct Events {
     answering: Option<Answering>,
     keep_alive: Pin<Box<Sleep>>,
     /// When the last event must be sent.
-    deadline: Pin<Box<Sleep>>,
+    deadline: DeadlinePassed,
     /// The id of the request.
     id: Id,
 }
@@ -117,14 +118,19 @@ impl Answering {
 }
 
 impl Events {
-    /// Begins with the message that has come already. After `limit`, an error takes the place of
-    /// the response to the request with this id, and the work is cancelled.
-    pub(super) fn new(first: Next, answering: Answering, id: Id, limit: Duration) -> Self {
+    /// Begins with the message that has come already, if one has. After `deadline`, an error takes
+    /// the place of the response to the request with this id, and the work is cancelled.
+    pub(super) fn new(
+        first: Option<Next>,
+        answering: Answering,
+        id: Id,
+        deadline: &Deadline,
+    ) -> Self {
         Self {
-            first: Some(first),
+            first,
             answering: Some(answering),
             keep_alive: Box::pin(sleep(KEEP_ALIVE)),
-            deadline: Box::pin(sleep(limit)),
+            deadline: deadline.passed(),
             id,
         }
     }
@@ -135,7 +141,7 @@ impl Events {
             return Poll::Ready(None);
         };
         // Polled first: messages may come without a pause.
-        if self.deadline.as_mut().poll(context).is_ready() {
+        if Pin::new(&mut self.deadline).poll(context).is_ready() {
             self.answering = None;
             return Poll::Ready(Some(too_long(&self.id)));
         }
@@ -201,7 +207,7 @@ mod tests {
 
     fn events(first: Next, answering: Answering) -> Events {
         let id = Id::from_json("7").unwrap();
-        Events::new(first, answering, id, KEEP_ALIVE * 4)
+        Events::new(Some(first), answering, id, &Deadline::after(KEEP_ALIVE * 4))
     }
 
     async fn event(events: &mut Events) -> Option<String> {

@@ -17,13 +17,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::auth::Auth;
 use super::body::{self, BodyError};
+use super::deadline::Deadline;
 use super::events::{self, Answering, Events, Next, RpcResponse};
 use super::headers::{self, Accepts};
 use super::response::{self, Response};
 use super::timed_stream::{Activity, Handover};
 use super::{Limits, health};
 use crate::jsonrpc::{self, Id, LONGEST, Message, Request, RpcError};
-use crate::mcp::{Caller, Era, Notify, Plan, Server};
+use crate::mcp::{Announce, Caller, Era, Notify, Plan, Server};
 use crate::source::Refresher;
 
 /// The path of the protocol.
@@ -47,6 +48,8 @@ struct RequestProgress {
     stage: Stage,
     /// The method of the message.
     method: Option<String>,
+    /// When its response must be there.
+    deadline: Deadline,
     /// Held while the request is answered, and until the response has left.
     turn: Option<OwnedSemaphorePermit>,
 }
@@ -88,14 +91,19 @@ impl Service {
         let mut progress = RequestProgress {
             stage: Stage::Body,
             method: None,
+            deadline: Deadline::after(self.limits.request),
             turn: None,
         };
         let mut response = match self.check_head(&head).await {
             Err(response) => response,
             Ok(accepts) => {
+                let passed = progress.deadline.passed();
                 let answer = self.answer_message(&head, accepts, body, activity, &mut progress);
-                let answer = timeout(self.limits.request, answer).await;
-                answer.unwrap_or_else(|_| timed_out(&progress.stage))
+                tokio::select! {
+                    biased;
+                    response = answer => response,
+                    () = passed => timed_out(&progress.stage),
+                }
             }
         };
         log(&head, &progress, &response, began);
@@ -181,13 +189,23 @@ impl Service {
         });
         let mut answering = match answered {
             Some(answered) => Answering::done(rpc_response(era, &request, &answered, json)),
-            None => self.start(plan, request.into_owned(), era, accepts),
+            None => self.start(plan, request.into_owned(), era, accepts, &progress.deadline),
         };
-        match answering.next().await {
-            Next::Response(first) if accepts.json || first.status != StatusCode::OK => {
+        let first = if accepts.events {
+            timeout(self.limits.until_stream, answering.next())
+                .await
+                .ok()
+        } else {
+            Some(answering.next().await)
+        };
+        match first {
+            Some(Next::Response(first)) if accepts.json || first.status != StatusCode::OK => {
                 response::json(first.status, first.json)
             }
-            first => response::event_stream(Events::new(first, answering, id, self.limits.stream)),
+            first => {
+                progress.deadline.restart(self.limits.stream);
+                response::event_stream(Events::new(first, answering, id, &progress.deadline))
+            }
         }
     }
 
@@ -198,15 +216,22 @@ impl Service {
         request: Request<'static>,
         era: Era,
         accepts: Accepts,
+        deadline: &Deadline,
     ) -> Answering {
         let server = self.server.clone();
         let cancelled = CancellationToken::new();
+        let deadline = deadline.clone();
+        let announce: Announce = Arc::new(move |time| deadline.announce(time));
         Answering::new(cancelled.clone(), move |notify| {
             // A client that takes no events gets the response alone.
             let ignore: Notify = Arc::new(|_| true);
             let notify = if accepts.events { notify } else { ignore };
             async move {
-                let caller = Caller { cancelled, notify };
+                let caller = Caller {
+                    cancelled,
+                    notify,
+                    announce,
+                };
                 let mut json = Vec::new();
                 let start = jsonrpc::begin_response(&request.id, &mut json);
                 let answered = server.answer(&plan, &request, &caller, &mut json).await;

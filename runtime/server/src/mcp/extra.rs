@@ -69,6 +69,11 @@ impl ExtraCall<'_> {
         tokio::time::sleep(time).await;
     }
 
+    /// Announces that the result takes this long.
+    pub fn announce(&self, time: Duration) {
+        (self.caller.announce)(time);
+    }
+
     /// What the server itself answers.
     pub async fn base(&self) -> Result<Value, ErrorData> {
         let mut server = self.call.server.clone();

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -31,6 +32,12 @@ impl RunQueue {
             let at_once = (PER_PROCESSOR * processors).min(WAITING - 1);
             (at_once, Arc::new(Semaphore::new(at_once)))
         })
+    }
+
+    /// How long a permit may have to be waited for, if each script takes this long.
+    pub(crate) fn longest_wait(&self, each: Duration) -> Duration {
+        let rounds = WAITING.div_ceil(self.permits().0) + 1;
+        each.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX))
     }
 
     /// Waits for a permit, which is returned when it is dropped. Fails at once if too many wait.

@@ -47,6 +47,10 @@ pub(crate) const OUTPUT: &str = r#"{
 /// How often a client that asks for progress gets it.
 const TICK: Duration = Duration::from_secs(1);
 
+/// For what a run takes beside the time of its script: starting it, ending what it has left, reading
+/// the last output.
+const AROUND: Duration = Duration::from_secs(10);
+
 /// Where the bytes of output that is no text are read (`resources/read`).
 const SCHEME: &str = "skillbundle://output/";
 
@@ -63,6 +67,9 @@ pub(crate) fn run(call: TaskCall<'_>) -> BoxFuture<'_, Result<ToolResult, ToolEr
             scripts.plan(catalog, |skill| skills.is_of_project(skill.root), &wanted)
         });
         let planned = joined(planned.await)?;
+        let limits = &planned.program.limits;
+        let longest = limits.time + limits.grace + AROUND;
+        (call.caller.announce)(server.run_queue.longest_wait(longest) + longest);
         let _permit = tokio::select! {
             permit = server.run_queue.acquire() => permit?,
             () = call.caller.cancelled.cancelled() => return Err(ToolError::Cancelled),

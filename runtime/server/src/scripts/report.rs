@@ -93,7 +93,7 @@ fn notes(planned: &PlannedScript, outcome: &Outcome, exit_code: i32) -> Vec<Stri
     }
     if outcome.isolation == Isolation::Weak {
         notes.push(
-            "it ran with the rights of the server, since this system offers no isolation"
+            "it ran without isolation: it could read and write what the server's user can"
                 .to_owned(),
         );
     }

@@ -228,6 +228,8 @@ impl Dispatcher {
         let caller = Caller {
             cancelled: CancellationToken::new(),
             notify: notify(&self.outbox),
+            // A client here waits as long as it takes.
+            announce: Arc::new(|_| ()),
         };
         let token = caller.cancelled.clone();
         let running = self

@@ -12,6 +12,7 @@ use super::kit::{Running, legacy, modern, settings, skills};
 use crate::{Extra, ExtraCall, ExtraMethod, ExtraResult, Options};
 
 const MOMENT: Duration = Duration::from_millis(50);
+const SOON: Duration = Duration::from_millis(300);
 
 static EXTRA: Extra = Extra {
     methods: &[
@@ -22,6 +23,10 @@ static EXTRA: Extra = Extra {
         ExtraMethod {
             name: "test/patient",
             answer: patient,
+        },
+        ExtraMethod {
+            name: "test/announced",
+            answer: announced,
         },
         ExtraMethod {
             name: "tools/call",
@@ -59,6 +64,17 @@ fn patient<'a>(call: &'a ExtraCall<'a>) -> ExtraResult<'a> {
         }
         call.pause(Duration::from_secs(3600)).await;
         Ok(Value::Null)
+    })
+}
+
+/// Takes four times `SOON`, and says so if the parameters ask for it.
+fn announced<'a>(call: &'a ExtraCall<'a>) -> ExtraResult<'a> {
+    Box::pin(async {
+        if call.params["announces"] == true {
+            call.announce(Duration::from_secs(3600));
+        }
+        call.pause(SOON * 4).await;
+        Ok(json!({ "done": true }))
     })
 }
 
@@ -157,6 +173,67 @@ fn a_client_that_takes_no_events_gets_the_response_alone() {
     let reply = server.ask("POST /mcp", &["Accept: application/json"], &message);
     assert_eq!(reply.header("content-type"), Some("application/json"));
     assert_eq!(reply.json()["result"], json!({ "done": true }));
+}
+
+#[test]
+fn an_answer_that_takes_a_while_is_streamed_to_a_client_that_accepts_events() {
+    let server = start_within(Limits {
+        until_stream: MOMENT,
+        ..Limits::default()
+    });
+    let message = legacy("test/announced", json!({})).to_string();
+    for (accept, kind) in [
+        ("application/json, text/event-stream", "text/event-stream"),
+        ("text/event-stream", "text/event-stream"),
+        ("application/json", "application/json"),
+    ] {
+        let header = format!("Accept: {accept}");
+        let reply = server.ask("POST /mcp", &[&header], &message);
+        assert_eq!(reply.header("content-type"), Some(kind), "{reply:?}");
+        assert!(
+            reply.body.contains(r#""result":{"done":true}"#),
+            "{reply:?}"
+        );
+        // A quick answer stays JSON.
+        let reply = server.ask(
+            "POST /mcp",
+            &[&header],
+            &legacy("ping", json!({})).to_string(),
+        );
+        let is_json = reply.header("content-type") == Some("application/json");
+        assert_eq!(is_json, accept.contains("json"), "{reply:?}");
+    }
+}
+
+/// Scripts announce how long they may take. What does not is cut off as before.
+#[test]
+fn a_task_may_take_as_long_as_it_has_announced() {
+    for until_stream in [MOMENT, Duration::from_secs(3600)] {
+        let server = start_within(Limits {
+            request: SOON,
+            stream: SOON,
+            until_stream,
+            ..Limits::default()
+        });
+        for (accept, announces) in [
+            ("application/json, text/event-stream", true),
+            ("application/json", true),
+            ("application/json, text/event-stream", false),
+            ("application/json", false),
+        ] {
+            let params = json!({ "announces": announces });
+            let message = legacy("test/announced", params).to_string();
+            let header = format!("Accept: {accept}");
+            let reply = server.ask("POST /mcp", &[&header], &message);
+            let is_stream = reply.header("content-type") == Some("text/event-stream");
+            let status = if announces || is_stream { 200 } else { 504 };
+            assert_eq!(reply.status, status, "{accept} {announces}: {reply:?}");
+            let is_done = reply.body.contains(r#""result":{"done":true}"#);
+            assert_eq!(is_done, announces, "{accept}: {reply:?}");
+            let is_error = reply.body.contains("the answer took too long");
+            assert_eq!(is_error, !announces, "{accept}: {reply:?}");
+        }
+    }
 }
 
 #[test]

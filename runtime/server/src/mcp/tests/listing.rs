@@ -76,7 +76,7 @@ fn every_tool_is_described_in_full() {
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
     assert_eq!(
-        names[..7],
+        names[..8],
         [
             "skill",
             "get_skill",
@@ -84,10 +84,11 @@ fn every_tool_is_described_in_full() {
             "skills_list",
             "list_skills",
             "get_asset",
+            "run_script",
             "refresh_skills"
         ]
     );
-    for tool in &tools[..7] {
+    for tool in &tools[..8] {
         let name = tool["name"].as_str().unwrap();
         assert!(
             name.len() <= 40 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_'),
@@ -99,7 +100,7 @@ fn every_tool_is_described_in_full() {
         assert_eq!(tool.get("outputSchema").is_none(), reads, "{name}");
         assert_eq!(
             tool["annotations"]["readOnlyHint"],
-            name != "refresh_skills",
+            !["run_script", "refresh_skills"].contains(&name),
             "{name}"
         );
         assert!(
@@ -113,12 +114,12 @@ fn every_tool_is_described_in_full() {
             (&json!(true), &json!("made_up")),
             "{name}"
         );
-        for argument in tool["inputSchema"]["properties"]
-            .as_object()
-            .unwrap()
-            .keys()
-        {
-            let result = client.tool(name, &json!({ argument.clone(): { "an": "object" } }));
+        for (argument, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
+            let wrong = match schema["type"].as_str() {
+                Some("object") => json!(["a list"]),
+                _ => json!({ "an": "object" }),
+            };
+            let result = client.tool(name, &json!({ argument.clone(): wrong }));
             let structured = &data(&result);
             assert_eq!(result["isError"], true, "{name} {argument}");
             assert_eq!(structured["code"], "invalid_argument", "{name} {argument}");
@@ -228,7 +229,7 @@ fn every_schema_is_json() {
     for tool in every_tool() {
         assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
     }
-    assert_eq!(TOOLS.len(), 8, "seven tools and the one that panics");
+    assert_eq!(TOOLS.len(), 9, "eight tools and the one that panics");
 }
 
 /// The names of the tools that this client is offered.
