@@ -67,8 +67,9 @@ impl Isolation {
                 "read every file that the user can read",
                 "write every file that the user can write",
                 "use the network",
-                "read the environment of the user's other processes, this server's among them",
+                "read the environment and memory of the user's other processes, this server's among them",
                 "send signals to the user's other processes, and stop this server",
+                "leave a process behind if it kills the two that watch it",
                 "use every system call that the user can",
             ],
         }

@@ -150,6 +150,5 @@ if ($ENV{X86_64}) {
     # The second set of calls of this processor.
     try_it 'call by x32', sub { syscall(0x40000000 + 39) > 0 };
     try_it 'share memory', sub { $ENV{KEY} && call('shmget', int $ENV{KEY}, 4096, 0) >= 0 };
-    try_it 'share memory', sub { $ENV{KEY} && call('msgget', int $ENV{KEY}, 0) >= 0 };
 }
 print "done\n";

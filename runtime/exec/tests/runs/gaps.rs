@@ -71,6 +71,12 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
             "trace",
             "send signals to the user's other processes, and stop this server",
         ),
+        (
+            &[Weak],
+            "outlive both",
+            "leave a process behind if it kills the two that watch it",
+        ),
+        (&[Weak], "share memory", READS),
         (&[Weak], "call", "use every system call that the user can"),
         (
             &[Landlock],
@@ -95,7 +101,8 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
     ]
 };
 
-const READS: &str = "read the environment of the user's other processes, this server's among them";
+const READS: &str =
+    "read the environment and memory of the user's other processes, this server's among them";
 
 /// The gap that an attack has gone through.
 pub(crate) fn gap_of(level: Isolation, attack: &str) -> &'static str {
