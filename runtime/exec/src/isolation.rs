@@ -54,9 +54,11 @@ impl Isolation {
     /// What a program can still do at this level, as phrases: what the tests have seen to succeed.
     pub const fn gaps(self) -> &'static [&'static str] {
         match self {
-            Self::Namespaces => &["connect to Unix sockets in the directories that it may read"],
+            Self::Namespaces => &[
+                "connect to Unix sockets and write to named pipes in the directories that it may read",
+            ],
             Self::Bubblewrap => &[
-                "connect to Unix sockets in the directories that it may read",
+                "connect to Unix sockets and write to named pipes in the directories that it may read",
                 "connect to abstract Unix sockets if it may use the network",
             ],
             Self::Landlock => &[

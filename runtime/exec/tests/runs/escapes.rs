@@ -48,6 +48,7 @@ struct Target {
     _abstract: UnixListener,
     _listeners: [UnixListener; 2],
     datagrams: UnixDatagram,
+    _pipe: fs::File,
     /// The name of shared memory and of a queue, as far as `ipcmk` is there to make some.
     key: Option<String>,
 }
@@ -80,6 +81,14 @@ impl Target {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
             listener
         };
+        let pipe = readable.path().join("pipe");
+        let made = Command::new("mkfifo")
+            .args(["-m", "666"])
+            .arg(&pipe)
+            .status();
+        assert!(made.unwrap().success());
+        let mut both = fs::File::options();
+        let pipe = both.read(true).write(true).open(&pipe).unwrap();
         let datagrams = canaries[0].path().join("datagrams");
         let bound = UnixDatagram::bind(&datagrams).unwrap();
         bound.set_nonblocking(true).unwrap();
@@ -97,6 +106,7 @@ impl Target {
             _abstract: UnixListener::bind_addr(&address).unwrap(),
             abstract_name,
             datagrams: bound,
+            _pipe: pipe,
             key: share(),
         }
     }
@@ -136,7 +146,7 @@ impl Target {
                 .unwrap()
                 .map(|it| it.unwrap().file_name())
                 .collect();
-            let known = ["canary", "socket", "datagrams"];
+            let known = ["canary", "socket", "datagrams", "pipe"];
             note(
                 "create a file",
                 names

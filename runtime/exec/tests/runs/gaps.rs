@@ -77,6 +77,11 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
             "leave a process behind if it kills the two that watch it",
         ),
         (&[Weak], "share memory", READS),
+        (
+            &[Weak],
+            "write to a readable named pipe",
+            "write every file that the user can write",
+        ),
         (&[Weak], "call", "use every system call that the user can"),
         (
             &[Landlock],
@@ -91,7 +96,12 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
         (
             &[Namespaces, Bubblewrap],
             "connect to a readable Unix socket",
-            "connect to Unix sockets in the directories that it may read",
+            READABLE,
+        ),
+        (
+            &[Namespaces, Bubblewrap],
+            "write to a readable named pipe",
+            READABLE,
         ),
         (
             &[Bubblewrap],
@@ -100,6 +110,9 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
         ),
     ]
 };
+
+const READABLE: &str =
+    "connect to Unix sockets and write to named pipes in the directories that it may read";
 
 const READS: &str =
     "read the environment and memory of the user's other processes, this server's among them";
