@@ -54,9 +54,11 @@ impl Isolation {
     /// What a program can still do at this level, as phrases: what the tests have seen to succeed.
     pub const fn gaps(self) -> &'static [&'static str] {
         match self {
-            Self::Namespaces => &["connect to Unix sockets in the directories that it may read"],
+            Self::Namespaces => &[
+                "connect to Unix sockets and write to named pipes in the directories that it may read",
+            ],
             Self::Bubblewrap => &[
-                "connect to Unix sockets in the directories that it may read",
+                "connect to Unix sockets and write to named pipes in the directories that it may read",
                 "connect to abstract Unix sockets if it may use the network",
             ],
             Self::Landlock => &[
@@ -67,8 +69,9 @@ impl Isolation {
                 "read every file that the user can read",
                 "write every file that the user can write",
                 "use the network",
-                "read the environment of the user's other processes, this server's among them",
+                "read the environment and memory of the user's other processes, this server's among them",
                 "send signals to the user's other processes, and stop this server",
+                "leave a process behind if it kills the two that watch it",
                 "use every system call that the user can",
             ],
         }

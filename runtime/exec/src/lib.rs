@@ -85,11 +85,13 @@ pub struct Limits {
     pub time: Duration,
     /// Time between the request to end (SIGTERM) and the end (SIGKILL).
     pub grace: Duration,
-    /// Bytes that are kept of stdout, and of stderr. What is beyond is read and counted.
+    /// Bytes that are kept of stdout, and of stderr, 256 MiB at most. What is beyond is read and
+    /// counted.
     pub output_bytes: usize,
     /// Bytes of writable memory of one process.
     pub memory_bytes: u64,
-    /// Processes and threads at one time.
+    /// Processes and threads at one time. Outside of namespaces the system counts all those of the
+    /// user; so there it is this number beside those that ran when the program was started.
     pub processes: u64,
     /// Open files of one process.
     pub open_files: u64,
@@ -144,7 +146,8 @@ pub enum Event<'a> {
 pub struct Outcome {
     /// The exit code; `None` if a signal ended it.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that ended it. Bubblewrap hides it, and gives the exit code 128 + signal instead,
+    /// as shells do.
     pub signal: Option<i32>,
     /// Why it was ended before it came to its own end.
     pub stopped: Option<Stopped>,

@@ -62,6 +62,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Bytes per read; a pipe holds as many.
 const READ: usize = 64 * 1024;
 
+/// The most that is kept of a stream, in place of any more: both must fit into a frame.
+const MOST_OUTPUT: usize = 256 << 20;
+
 /// The longest time that can be given, in place of any longer one: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -192,6 +195,7 @@ impl Supervision {
         let limits = &mut run.program.limits;
         limits.time = limits.time.min(LONGEST);
         limits.grace = limits.grace.min(LONGEST);
+        limits.output_bytes = limits.output_bytes.min(MOST_OUTPUT);
         let limits = *limits;
         let script = &run.program.script;
         if !run.program.files.iter().any(|it| it.path == *script) {

@@ -26,6 +26,9 @@ pub(super) fn probe(at_most: Isolation, all: bool) -> Vec<Availability> {
 /// Why a level cannot be had.
 fn missing(isolation: Isolation) -> Result<(), String> {
     let nothing = nothing();
+    if isolation <= Isolation::Landlock && !std::path::Path::new("/proc/self/stat").exists() {
+        return Err("/proc is not mounted, so processes that it leaves cannot be found".to_owned());
+    }
     match isolation {
         Isolation::Weak => in_child(|| Identity::of_programs().take()),
         Isolation::Landlock => {

@@ -95,6 +95,7 @@ try_it 'send over UDP', sub {
 };
 try_it 'connect to a Unix socket', sub { my ($d) = $canaries[0] =~ m{(.*)/}; connects(PF_UNIX, pack_sockaddr_un("$d/socket")) };
 try_it 'connect to a readable Unix socket', sub { connects(PF_UNIX, pack_sockaddr_un("$readable/socket")) };
+try_it 'write to a readable named pipe', sub { sysopen my $f, "$readable/pipe", O_WRONLY | O_NONBLOCK or return; syswrite $f, 'x' };
 try_it 'connect to an abstract Unix socket', sub { connects(PF_UNIX, pack_sockaddr_un("\0$ENV{ABSTRACT}")) };
 try_it 'send to a Unix socket by a pair', sub {
     my ($d) = $canaries[0] =~ m{(.*)/};
@@ -150,6 +151,5 @@ if ($ENV{X86_64}) {
     # The second set of calls of this processor.
     try_it 'call by x32', sub { syscall(0x40000000 + 39) > 0 };
     try_it 'share memory', sub { $ENV{KEY} && call('shmget', int $ENV{KEY}, 4096, 0) >= 0 };
-    try_it 'share memory', sub { $ENV{KEY} && call('msgget', int $ENV{KEY}, 0) >= 0 };
 }
 print "done\n";

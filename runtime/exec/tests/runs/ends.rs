@@ -191,6 +191,7 @@ fn signals_for_the_caller_do_not_end_the_supervisor(level: Isolation) {
 
 /// The supervisor of no level: whoever starts the program by hand with its argument.
 fn garbage_is_refused(_: Isolation) {
+    let long = b"{".repeat(100_000);
     let inputs: [&[u8]; 7] = [
         b"",
         b"x",
@@ -198,7 +199,7 @@ fn garbage_is_refused(_: Isolation) {
         b"\x05\0\0\0{\"Ru",
         b"\x02\0\0\0{}",
         b"\x0c\0\0\0{\"Run\": null}",
-        &[b'{'; 100_000],
+        &long,
     ];
     for input in inputs {
         let mut process = Command::new("/proc/self/exe")

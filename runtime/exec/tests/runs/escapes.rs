@@ -10,13 +10,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use skillbundle_exec::Isolation;
 use tempfile::TempDir;
 
 use crate::Case;
 use crate::gaps::gap_of;
-use crate::kit::{bash, output, perl, run, text};
+use crate::kit::{bash, marked, marker, output, perl, run, signal, start, text, with};
 
 pub(crate) const CASES: &[Case] = &[
     ("gaps_are_what_was_measured", gaps_are_what_was_measured),
@@ -34,6 +35,9 @@ pub(crate) const CASES: &[Case] = &[
 /// Tries everything, and prints the name of what succeeds.
 const ATTACKS: &str = include_str!("attacks.pl");
 
+/// Counts targets.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
 /// What the attacks aim at.
 struct Target {
     canaries: Vec<TempDir>,
@@ -44,6 +48,9 @@ struct Target {
     _abstract: UnixListener,
     _listeners: [UnixListener; 2],
     datagrams: UnixDatagram,
+    _pipe: fs::File,
+    /// The name of shared memory and of a queue, as far as `ipcmk` is there to make some.
+    key: Option<String>,
 }
 
 impl Target {
@@ -74,6 +81,14 @@ impl Target {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
             listener
         };
+        let pipe = readable.path().join("pipe");
+        let made = Command::new("mkfifo")
+            .args(["-m", "666"])
+            .arg(&pipe)
+            .status();
+        assert!(made.unwrap().success());
+        let mut both = fs::File::options();
+        let pipe = both.read(true).write(true).open(&pipe).unwrap();
         let datagrams = canaries[0].path().join("datagrams");
         let bound = UnixDatagram::bind(&datagrams).unwrap();
         bound.set_nonblocking(true).unwrap();
@@ -91,6 +106,8 @@ impl Target {
             _abstract: UnixListener::bind_addr(&address).unwrap(),
             abstract_name,
             datagrams: bound,
+            _pipe: pipe,
+            key: share(),
         }
     }
 
@@ -110,6 +127,7 @@ impl Target {
             ("UDP", self.udp.local_addr().unwrap().port().to_string()),
             ("ABSTRACT", self.abstract_name.clone()),
             ("CALLER", std::process::id().to_string()),
+            ("KEY", self.key.clone().unwrap_or_default()),
             ("X86_64", u8::from(cfg!(target_arch = "x86_64")).to_string()),
         ];
         rows.map(|(name, value)| (name.to_owned(), value)).into()
@@ -128,7 +146,7 @@ impl Target {
                 .unwrap()
                 .map(|it| it.unwrap().file_name())
                 .collect();
-            let known = ["canary", "socket", "datagrams"];
+            let known = ["canary", "socket", "datagrams", "pipe"];
             note(
                 "create a file",
                 names
@@ -152,6 +170,24 @@ impl Target {
             self.datagrams.recv(&mut bytes).is_ok(),
         );
         seen
+    }
+}
+
+/// Makes shared memory that every user may use, by a name that is hard to guess.
+fn share() -> Option<String> {
+    let key = 0x5b00_0000_u32 + std::process::id() % 0x10000 * 16;
+    let key = key + u32::try_from(NEXT.fetch_add(1, Ordering::Relaxed) % 16).unwrap();
+    let script = format!("print syscall(29, {key}, 4096, 01666) >= 0 ? 1 : 0");
+    let made = Command::new("perl").args(["-e", &script]).output().ok()?;
+    (cfg!(target_arch = "x86_64") && made.stdout == b"1").then(|| key.to_string())
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(key) = &self.key {
+            let script = format!("syscall(31, syscall(29, {key}, 0, 0), 0, 0)");
+            let _ = Command::new("perl").args(["-e", &script]).status();
+        }
     }
 }
 
@@ -180,8 +216,31 @@ fn attack(level: Isolation, network: bool) -> BTreeSet<String> {
     succeeded
 }
 
+/// Whether a process is alive after its script has killed both that watch it. It hides: it has left
+/// its session, and has an environment of its own.
+fn outlives(level: Isolation) -> bool {
+    let marker = marker();
+    let script = "
+        env -i setsid sleep $MARK &
+        keeper=$(ps -o ppid= -p $PPID 2>/dev/null)
+        if [ ${keeper:-0} -gt 1 ]; then kill -STOP $keeper; kill -KILL $PPID; kill -KILL $keeper; fi
+        sleep 0.3; exit 0";
+    let run = start(level, with(bash(script), &[("MARK", &marker)]));
+    // What it says does not count here.
+    let _ = run.wait(|_| ());
+    let alive = marked(&format!("sleep\0{marker}"));
+    for (pid, _) in &alive {
+        signal("KILL", *pid);
+    }
+    !alive.is_empty()
+}
+
 fn gaps_are_what_was_measured(level: Isolation) {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    if outlives(level) {
+        let name = "outlive both".to_owned();
+        found.entry(gap_of(level, &name)).or_default().push(name);
+    }
     let plain = attack(level, false);
     // The network is no gap if it is allowed, but what comes with it may be.
     let networked = attack(level, true)

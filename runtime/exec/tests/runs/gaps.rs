@@ -71,6 +71,17 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
             "trace",
             "send signals to the user's other processes, and stop this server",
         ),
+        (
+            &[Weak],
+            "outlive both",
+            "leave a process behind if it kills the two that watch it",
+        ),
+        (&[Weak], "share memory", READS),
+        (
+            &[Weak],
+            "write to a readable named pipe",
+            "write every file that the user can write",
+        ),
         (&[Weak], "call", "use every system call that the user can"),
         (
             &[Landlock],
@@ -85,7 +96,12 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
         (
             &[Namespaces, Bubblewrap],
             "connect to a readable Unix socket",
-            "connect to Unix sockets in the directories that it may read",
+            READABLE,
+        ),
+        (
+            &[Namespaces, Bubblewrap],
+            "write to a readable named pipe",
+            READABLE,
         ),
         (
             &[Bubblewrap],
@@ -95,7 +111,11 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
     ]
 };
 
-const READS: &str = "read the environment of the user's other processes, this server's among them";
+const READABLE: &str =
+    "connect to Unix sockets and write to named pipes in the directories that it may read";
+
+const READS: &str =
+    "read the environment and memory of the user's other processes, this server's among them";
 
 /// The gap that an attack has gone through.
 pub(crate) fn gap_of(level: Isolation, attack: &str) -> &'static str {

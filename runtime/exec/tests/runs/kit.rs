@@ -317,7 +317,7 @@ pub(crate) fn call_if_asked() -> Option<ExitCode> {
         } else {
             "grown"
         };
-        writeln!(std::io::stdout(), "{said}").unwrap();
+        println!("{said}");
         return Some(ExitCode::SUCCESS);
     }
     if mode == "deaf" {
@@ -332,6 +332,6 @@ pub(crate) fn call_if_asked() -> Option<ExitCode> {
         Ok(outcome) => format!("{:?} {:?}", outcome.exit_code, text(&outcome.stdout)),
         Err(error) => error.to_string(),
     };
-    writeln!(std::io::stdout(), "{said}").unwrap();
+    println!("{said}");
     Some(ExitCode::SUCCESS)
 }

@@ -102,7 +102,7 @@ fn processor_time(level: Isolation) {
 fn a_flood_costs_no_memory(level: Isolation) {
     let marker = marker();
     let script =
-        "yes $MARK | head -c 300000000 & yes $MARK | head -c 300000000 >&2 & wait; sleep $MARK";
+        "yes $MARK | head -c 100000000 & yes $MARK | head -c 100000000 >&2 & wait; sleep $MARK";
     let run = start(level, with(bash(script), &[("MARK", &marker)]));
     until("all is written", || {
         !marked(&format!("sleep\0{marker}")).is_empty()
@@ -123,7 +123,7 @@ fn a_flood_costs_no_memory(level: Isolation) {
     assert_eq!(outcome.stopped, Some(Stopped::Cancelled));
     assert_eq!(
         (outcome.stdout.total, outcome.stderr.total),
-        (300_000_000, 300_000_000)
+        (100_000_000, 100_000_000)
     );
     assert_eq!(outcome.stdout.head.len(), 1 << 20);
 }

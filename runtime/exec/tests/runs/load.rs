@@ -51,7 +51,9 @@ fn many_at_a_time(level: Isolation) {
     });
     let ids = ids.into_inner().unwrap();
     assert_eq!(ids.len(), RUNS);
-    ids.iter().for_each(|it| until_removed(it));
+    for id in &ids {
+        until_removed(id);
+    }
 }
 
 /// In a process of its own: tests run at the same time.

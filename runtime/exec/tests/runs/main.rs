@@ -4,7 +4,7 @@
 #![cfg(unix)]
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stderr,
+    clippy::print_stdout,
     reason = "a test that has no `#[test]` functions, since it is its own supervisor"
 )]
 

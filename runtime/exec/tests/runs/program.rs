@@ -201,19 +201,19 @@ fn what_cannot_start_says_why(level: Isolation) {
     let file = directory.path().join("runner");
     fs::write(&file, "#!/bin/sh\n").unwrap();
     let mut closed = bash("");
-    closed.runner.program = file.clone();
+    closed.runner.program.clone_from(&file);
     closed.runner.needs = vec![directory.path().to_owned()];
     let reason = refusal(level, closed);
     assert!(reason.contains(file.to_str().unwrap()), "{reason}");
 
     let mut lost = bash("");
-    lost.script = "scripts/other.sh".to_owned();
+    "scripts/other.sh".clone_into(&mut lost.script);
     let reason = refusal(level, lost);
     assert!(reason.contains("scripts/other.sh"), "{reason}");
 
     let mut outside = bash("");
-    outside.files[0].path = "../run.sh".to_owned();
-    outside.script = "../run.sh".to_owned();
+    "../run.sh".clone_into(&mut outside.files[0].path);
+    "../run.sh".clone_into(&mut outside.script);
     let reason = refusal(level, outside);
     assert!(reason.contains("../run.sh"), "{reason}");
 

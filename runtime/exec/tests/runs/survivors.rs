@@ -83,7 +83,7 @@ fn each(what: &str, end: impl Fn(&str, Program)) {
 fn wait_for(marker: &str) {
     until("it runs", || sleepers(marker) > 0);
     // Most of the others.
-    std::thread::sleep(Duration::from_millis(150));
+    std::thread::sleep(Duration::from_millis(80));
 }
 
 fn own_end(level: Isolation) {
