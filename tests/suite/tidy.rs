@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use skillbundle_exec::Isolation;
 
 use crate::project::workspace;
 
@@ -378,4 +379,28 @@ fn walk(dir: &Path, prefix: &str, files: &mut Vec<String>) {
             files.push(path);
         }
     }
+}
+
+/// Who decides by docs/security.md must not be told less than is known.
+#[test]
+fn docs_say_what_each_isolation_does_not_stop() {
+    let page = fs::read_to_string(workspace().join("docs/security.md")).expect("it exists");
+    let rows = page
+        .lines()
+        .skip_while(|it| *it != "| level | a script can still |");
+    let rows = rows.skip(2).take_while(|it| it.starts_with('|'));
+    let mut said: Vec<(String, String)> = Vec::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let level = match (cells[1], said.last()) {
+            ("", Some((above, _))) => above.clone(),
+            (level, _) => level.trim_matches('`').to_owned(),
+        };
+        said.push((level, cells[2].to_owned()));
+    }
+    let gaps = Isolation::ALL.into_iter().flat_map(|level| {
+        let gaps = level.gaps().iter();
+        gaps.map(move |gap| (level.to_string(), (*gap).to_owned()))
+    });
+    assert_eq!(said, gaps.collect::<Vec<_>>());
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use skillbundle_exec::{Executor, Runner};
+use skillbundle_exec::{Executor, Isolation, Runner};
 use skillbundle_format::{Bundle, Execution, Role};
 use skillbundle_server::scripts::{Scripts, extension};
 
@@ -36,7 +36,7 @@ fn check_isolation(config: &Config, out: &mut Findings) {
     };
     let message = format!("isolation of scripts: {isolation}");
     let gaps = isolation.gaps();
-    if gaps.is_empty() {
+    if isolation >= Isolation::Bubblewrap {
         out.note(Level::Ok, None, message);
     } else {
         let help = "docs/scripts.md says what each system needs for a stronger one";
