@@ -16,9 +16,10 @@ use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
     mount_change, move_mount, open_tree, unmount,
 };
-use rustix::process::{Pid, Signal, chdir, pivot_root, set_parent_process_death_signal};
+use rustix::process::{Pid, chdir, pivot_root};
 
 use super::staging::write_files;
+use super::start::follow_supervisor;
 use super::view::{self, Identity, Layout};
 use crate::sys::{self, Fork};
 use crate::{Program, ProgramFile};
@@ -142,8 +143,7 @@ pub(super) fn enter(
     let shown = collect(program).map_err(failed("look at the system's directories"))?;
     identity.take()?;
     // Changing the user has cleared it.
-    set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| format!("cannot follow the supervisor: {error}"))?;
+    follow_supervisor()?;
     let root = BUILD_AT.into_iter().map(Path::new).find(|it| it.is_dir());
     let root = root.unwrap_or(Path::new("/"));
     make_root(root).map_err(failed("make a file system"))?;

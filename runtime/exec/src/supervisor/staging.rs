@@ -2,7 +2,7 @@
 //! that have no file system of their own. It is removed with whatever the program left in it.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
@@ -133,7 +133,7 @@ pub(super) fn layout_of(id: &str) -> Layout {
 /// 128 random bits.
 pub(crate) fn random_id() -> io::Result<String> {
     let mut bytes = [0_u8; 16];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 

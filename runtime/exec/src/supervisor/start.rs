@@ -9,11 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-use rustix::process::{
-    Pid, Resource, Rlimit, Signal, fchdir, set_parent_process_death_signal, setrlimit, setsid,
-    umask,
-};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::process::{Pid, Resource, Rlimit, fchdir, setrlimit, setsid, umask};
 
 use super::cgroup::Cgroup;
 use super::staging::Staging;
@@ -112,12 +109,8 @@ fn fork_program(
     match sys::fork().map_err(|error| format!("cannot fork: {error}"))? {
         Fork::Parent(pid) => Ok(pid),
         Fork::Child => {
-            let followed = || {
-                let signal = set_parent_process_death_signal(Some(Signal::KILL));
-                signal.map_err(|error| format!("cannot follow the supervisor: {error}"))
-            };
             let others = tasks_of(identity.uid);
-            let taken = identity.take().and_then(|()| followed());
+            let taken = identity.take().and_then(|()| follow_supervisor());
             let taken = taken.and_then(|()| ends.are_read());
             let error = match taken {
                 Ok(()) => become_program(run, ends, layout, others),
@@ -298,8 +291,7 @@ fn tasks_of(uid: u32) -> u64 {
     tasks.sum()
 }
 
-/// Goes to the directory that the program starts in, which must lie in one that it may read: a link
-/// cannot lead out of it.
+/// Goes to the directory that the program starts in, which must lie in one that it may read.
 fn enter_directory(program: &Program, layout: &Layout) -> Result<(), String> {
     let Some(directory) = &program.directory else {
         let entered = rustix::process::chdir(&layout.scratch);
@@ -315,14 +307,48 @@ fn enter_directory(program: &Program, layout: &Layout) -> Result<(), String> {
         ));
     };
     let rest = directory.strip_prefix(root).unwrap_or(Path::new(""));
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(root, flags, Mode::empty()).map_err(failed)?;
-    let opened = if rest.as_os_str().is_empty() {
-        opened
-    } else {
-        openat2(opened, rest, flags, Mode::empty(), ResolveFlags::BENEATH).map_err(failed)?
-    };
+    let flags = ONLY_TO_ENTER | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat(CWD, root, flags, Mode::empty()).map_err(failed)?;
+    let opened = open_beneath(opened, rest, flags).map_err(failed)?;
     fchdir(opened).map_err(failed)
+}
+
+/// Opens what lies below a directory. A link may lead on inside, and not out.
+#[cfg(target_os = "linux")]
+fn open_beneath(root: OwnedFd, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+    if path.as_os_str().is_empty() {
+        return Ok(root);
+    }
+    openat2(root, path, flags, Mode::empty(), ResolveFlags::BENEATH)
+}
+
+/// Elsewhere no link is followed.
+#[cfg(not(target_os = "linux"))]
+fn open_beneath(root: OwnedFd, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    path.iter().try_fold(root, |opened, part| {
+        openat(opened, part, flags | OFlags::NOFOLLOW, Mode::empty())
+    })
+}
+
+/// How to open a directory that is only entered, which needs no right to list it.
+#[cfg(target_os = "linux")]
+const ONLY_TO_ENTER: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const ONLY_TO_ENTER: OFlags = OFlags::RDONLY;
+
+/// Has this process killed when the supervisor ends.
+#[cfg(target_os = "linux")]
+pub(super) fn follow_supervisor() -> Result<(), String> {
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    let followed = set_parent_process_death_signal(Some(Signal::KILL));
+    followed.map_err(|error| format!("cannot follow the supervisor: {error}"))
+}
+
+/// Elsewhere the keeper finds it.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn follow_supervisor() -> Result<(), String> {
+    Ok(())
 }
 
 impl Ends {
@@ -361,7 +387,8 @@ fn become_silent() -> std::io::Result<()> {
 impl Report {
     fn encode(&self) -> Vec<u8> {
         match self {
-            Self::Failed(reason) => [b"f", reason.as_bytes()].concat(),
+            // The first process of a namespace reports after its child.
+            Self::Failed(reason) => [b"f", reason.as_bytes(), b"\0"].concat(),
             // The words of bubblewrap.
             Self::Wrapped => b"{ \"exit-code\"".to_vec(),
             Self::Ended(status, alive) => {
@@ -373,7 +400,10 @@ impl Report {
     /// Reads a report; `None` if there was none, as of a program that runs outside of namespaces.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         match bytes.split_first()? {
-            (b'f', reason) => Some(Self::Failed(String::from_utf8_lossy(reason).into_owned())),
+            (b'f', rest) => {
+                let reason = rest.split(|it| *it == 0).next().unwrap_or(rest);
+                Some(Self::Failed(String::from_utf8_lossy(reason).into_owned()))
+            }
             (b'e', rest) => {
                 let (status, alive) = rest.split_first_chunk()?;
                 let alive = alive.first_chunk()?;

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{getegid, geteuid};
-use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::Program;
 use crate::runner::SYSTEM;
@@ -118,20 +117,29 @@ impl Identity {
         if !self.is_other {
             return Ok(());
         }
-        let (uid, gid) = (
-            rustix::process::Uid::from_raw(self.uid),
-            rustix::process::Gid::from_raw(self.gid),
-        );
-        let taken = set_thread_groups(&[])
-            .and_then(|()| set_thread_res_gid(gid, gid, gid))
-            .and_then(|()| set_thread_res_uid(uid, uid, uid));
-        taken.map_err(|error| {
+        change_user(self.uid, self.gid).map_err(|error| {
             format!(
                 "the server runs as root and may not run the script as user {}: {error}; run the server as an ordinary user",
                 self.uid
             )
         })
     }
+}
+
+#[cfg(target_os = "linux")]
+fn change_user(uid: u32, gid: u32) -> rustix::io::Result<()> {
+    use rustix::process::{Gid, Uid};
+    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)
+}
+
+/// Elsewhere scripts are not run as root at all.
+#[cfg(not(target_os = "linux"))]
+fn change_user(_: u32, _: u32) -> rustix::io::Result<()> {
+    Err(rustix::io::Errno::PERM)
 }
 
 /// Directories of programs and libraries that exist.

@@ -24,6 +24,9 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 use skillbundle_exec::{Executor, Isolation, supervise_if_asked};
 
+/// Tests at one time.
+const THREADS: usize = 6;
+
 /// A test at one level. It fails by panicking.
 type Case = (&'static str, fn(Isolation));
 
@@ -34,7 +37,9 @@ fn main() -> ExitCode {
     if let Some(code) = kit::call_if_asked() {
         return code;
     }
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Most of the time is waiting.
+    arguments.test_threads = arguments.test_threads.or(Some(THREADS));
     let groups: [(&str, &[Case]); 7] = [
         ("program", program::CASES),
         ("ends", ends::CASES),
