@@ -9,12 +9,13 @@ use super::{is_alive, own_time, skill, wait_until, with_script};
 use crate::project::{Project, finish};
 use skillbundle_testkit::Client;
 
-/// Scripts of the skill `it` in `content`.
+const NEEDS: &str = "    args:\n      - name: target\n        required: true\n";
+
+/// Scripts of several skills in `content`.
 fn scripts() -> Project {
     let project = with_script("echo out $SKILL_ARG_A; echo err >&2\n");
     skill(&project, "content", "fails", "", "echo why >&2; exit 7\n");
     skill(&project, "content", "dies", "", "kill -KILL $$\n");
-    const NEEDS: &str = "    args:\n      - name: target\n        required: true\n";
     skill(
         &project,
         "content",
