@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{is_alive, own_time, skill, wait_until, with_script};
+use super::{LONG, is_alive, own_time, skill, wait_until, with_script};
 use crate::project::{Project, finish};
 use skillbundle_testkit::Client;
 
@@ -219,7 +219,7 @@ fn stubborn(time: &str) -> String {
 
 fn started(project: &Project) -> Client {
     let mut command: Command = project.command();
-    command.args(["run", "it", "run.sh", "content"]);
+    command.args(["run", "it", "run.sh", "content"]).args(LONG);
     Client::start_inline(command)
 }
 
