@@ -249,6 +249,7 @@ fn a_reader_that_has_enough_ends_the_script() {
     let mut client = started(&project);
     assert_eq!(client.line().as_deref(), Some(&b"line\n"[..]));
     client.close_stdout();
-    client.wait();
+    let code = client.wait().code();
+    assert_eq!((code, &*client.stderr_so_far()), (Some(0), ""));
     wait_until("the script is gone", || !is_alive(&time));
 }
