@@ -181,17 +181,22 @@ fn execute(
     planned.program.streams = streams;
     let running = scripts.start(&mut planned).map_err(|it| explained(&it))?;
     let canceller = running.run.canceller();
+    let mut unwritten = None;
     let outcome = running.run.wait(|event| {
         let written = match event {
             Event::Stdout(bytes) => write_now(&mut io::stdout().lock(), bytes),
             Event::Stderr(bytes) => write_now(&mut io::stderr().lock(), bytes),
             Event::LastLine(_) => Ok(()),
         };
-        if written.is_err() {
-            // Nobody reads it any more.
+        if let Err(error) = written {
+            // Mostly, the reader has enough.
             canceller.kill();
+            unwritten.get_or_insert(error);
         }
     });
+    if let Some(error) = unwritten {
+        return Err(error.into());
+    }
     let outcome = outcome.map_err(|it| explained(&it.into()))?;
     Ok((planned, outcome))
 }

@@ -25,6 +25,9 @@ use crate::project::{LEGACY, PATIENCE, Project, Session, say, text_of};
 /// Between two looks at something that is waited for.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Options under which no script runs out of time before a test gives up.
+const LONG: [&str; 2] = ["--set", "scripts.timeout_seconds=3600"];
+
 /// A folder skill of this name with `run.sh`, which a server may run. `more` is further frontmatter
 /// of the script, indented by four spaces.
 fn skill(project: &Project, folder: &str, name: &str, more: &str, script: &str) {

@@ -130,7 +130,7 @@ const ASSET: &[Key] = &[
 const SCRIPT: &[Key] = &[
     key(FILE, TEXT, "required", "path inside the resource folder, such as `scripts/check.sh`"),
     key(DESCRIPTION, TEXT, "empty", "what it does and what it prints"),
-    key(EXECUTION, TEXT, "`claude`", "`claude`: the agent fetches it with `get_asset` and runs it; `server`: it is meant for a server that runs scripts. This version runs none and returns both kinds"),
+    key(EXECUTION, TEXT, "`claude`", "`claude`: the agent fetches it with `get_asset` and runs it; `server`: `run_script` runs it where the server runs. `get_asset` returns both kinds"),
     key(ARGS, Custom("list"), "empty", "its arguments"),
 ];
 

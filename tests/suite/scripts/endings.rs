@@ -5,7 +5,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{call, is_alive, own_time, serve, wait_until, with_script};
+use super::{LONG, call, is_alive, own_time, serve, wait_until, with_script};
 use crate::project::{LEGACY, Session};
 use skillbundle_testkit::Client;
 
@@ -92,7 +92,7 @@ fn a_script_whose_caller_leaves_is_gone_with_all_it_started() {
         let time = own_time();
         let project = with_script(&stubborn(&time));
         let mut command = project.command();
-        command.args(["serve", "content"]);
+        command.args(["serve", "content"]).args(LONG);
         let mut session = Session::over(Client::start_inline(command));
         session.initialize(LEGACY);
         begin(&mut session, None);
@@ -138,7 +138,7 @@ fn a_client_that_closes_stdin_still_gets_the_result_of_a_short_script() {
 fn a_long_script_does_not_keep_a_server_whose_client_has_gone() {
     let time = own_time();
     let project = with_script(&stubborn(&time));
-    let mut session = serve(&project, &[]);
+    let mut session = serve(&project, &LONG);
     begin(&mut session, None);
     wait_until("the script runs", || is_alive(&time));
     session.close();

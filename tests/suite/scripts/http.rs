@@ -1,10 +1,12 @@
 //! Scripts over HTTP: JSON for a quick one, events for one that takes a while, and an end when the
 //! client leaves.
 
+use std::time::Duration;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{call, is_alive, own_time, wait_until, with_script};
+use super::{LONG, call, is_alive, own_time, wait_until, with_script};
 use crate::http::Running;
 use crate::project::Project;
 
@@ -12,7 +14,9 @@ const EITHER: &str = "Accept: application/json, text/event-stream";
 
 fn server(project: &Project) -> Running {
     let mut command = project.command();
-    command.args(["serve", "content", "--http", ":0"]);
+    command
+        .args(["serve", "content", "--http", ":0"])
+        .args(LONG);
     Running::start(command)
 }
 
@@ -134,4 +138,29 @@ fn binary_output_is_read_in_a_request_of_its_own() {
         "/w==",
         "{reply:?}"
     );
+}
+
+/// At whatever moment it leaves: while the script is planned, waits, is started, or runs.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_client_that_leaves_early_leaves_no_script() {
+    let time = own_time();
+    let project = with_script(&format!("sleep {time}"));
+    let server = server(&project);
+    for pause in 0..60 {
+        let mut client = server.connect();
+        client.send("POST /mcp", &[EITHER], message(None));
+        std::thread::sleep(Duration::from_millis(pause));
+    }
+    // Not before the last one had its chance to start.
+    let params = json!({ "name": "skill", "arguments": { "name": "it" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let reply = server
+        .connect()
+        .ask("POST /mcp", &[EITHER], &call.to_string());
+    assert_eq!(reply.status, 200, "{reply:?}");
+    for _ in 0..10 {
+        wait_until("no script is left", || !is_alive(&time));
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -96,6 +96,26 @@ fn scripts_of_the_project_run_only_if_the_operator_says_so() {
     }
 }
 
+/// One of them declares a script for the server.
+#[test]
+fn scripts_of_skills_that_are_built_in_run_in_any_project() {
+    let project = machine();
+    let mut session = start(in_work(&project), &["--no-project-roots"]);
+    let arguments = json!({
+        "skill_path": "naming-skills",
+        "file": "scripts/check-name.sh",
+        "args": { "name": "Bad_Name" }
+    });
+    let result = ran(&mut session, &arguments);
+    assert_eq!(result["exit_code"], 1, "{result}");
+    let stdout = result["stdout"].as_str().expect("text");
+    assert!(
+        stdout.contains("other than a-z, 0-9 and hyphens"),
+        "{stdout}"
+    );
+    session.finish();
+}
+
 #[test]
 fn in_the_home_directory_the_own_roots_are_no_project() {
     let project = machine();
@@ -169,9 +189,11 @@ fn planned(project: &Project, options: &[&str]) -> Result<Value, String> {
     }
 }
 
-/// The content's `config.yaml`, the operator's options, and what applies: a member of the plan with
-/// its value, or words of the refusal.
-const CONFIGS: &[(&str, &[&str], Result<(&str, &str), &str>)] = &[
+/// A member of a plan and its value, or words of a refusal.
+type Applies = Result<(&'static str, &'static str), &'static str>;
+
+/// The content's `config.yaml`, the operator's options, and what applies.
+const CONFIGS: &[(&str, &[&str], Applies)] = &[
     ("enabled: false", &[], Err("scripts are disabled")),
     (
         "enabled: true",

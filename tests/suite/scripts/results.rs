@@ -233,10 +233,9 @@ fn a_script_finds_the_other_files_of_its_skill_in_skill_dir() {
 fn an_inherited_script_runs_where_it_was_declared() {
     let project = Project::new();
     let page = |more: &str, scripts: &[&str]| {
-        let scripts: String = scripts
-            .iter()
-            .map(|it| format!("  - file: {it}\n    execution: server\n"))
-            .collect();
+        let scripts = scripts.iter();
+        let scripts = scripts.map(|it| ["  - file: ", it, "\n    execution: server\n"].concat());
+        let scripts = scripts.collect::<String>();
         format!(
             "---\ndescription: A page\nkeywords: [page]\n{more}assets:\n  - file: data.txt\nscripts:\n{scripts}---\nText\n"
         )

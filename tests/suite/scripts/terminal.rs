@@ -5,16 +5,17 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{is_alive, own_time, skill, wait_until, with_script};
+use super::{LONG, is_alive, own_time, skill, wait_until, with_script};
 use crate::project::{Project, finish};
 use skillbundle_testkit::Client;
 
-/// Scripts of the skill `it` in `content`.
+const NEEDS: &str = "    args:\n      - name: target\n        required: true\n";
+
+/// Scripts of several skills in `content`.
 fn scripts() -> Project {
     let project = with_script("echo out $SKILL_ARG_A; echo err >&2\n");
     skill(&project, "content", "fails", "", "echo why >&2; exit 7\n");
     skill(&project, "content", "dies", "", "kill -KILL $$\n");
-    const NEEDS: &str = "    args:\n      - name: target\n        required: true\n";
     skill(
         &project,
         "content",
@@ -219,7 +220,7 @@ fn stubborn(time: &str) -> String {
 
 fn started(project: &Project) -> Client {
     let mut command: Command = project.command();
-    command.args(["run", "it", "run.sh", "content"]);
+    command.args(["run", "it", "run.sh", "content"]).args(LONG);
     Client::start_inline(command)
 }
 
@@ -249,6 +250,7 @@ fn a_reader_that_has_enough_ends_the_script() {
     let mut client = started(&project);
     assert_eq!(client.line().as_deref(), Some(&b"line\n"[..]));
     client.close_stdout();
-    client.wait();
+    let code = client.wait().code();
+    assert_eq!((code, &*client.stderr_so_far()), (Some(0), ""));
     wait_until("the script is gone", || !is_alive(&time));
 }

@@ -126,7 +126,8 @@ async fn run_to_the_end(
     let begin = Instant::now();
     let mut work = spawn_blocking(move || {
         let script = scripts.start(&mut planned)?;
-        let _ = started.send(script.run.canceller());
+        // If the call was dropped meanwhile, this is dropped with it.
+        let _ = started.send(KillOnDrop(script.run.canceller()));
         let counted = script.counted;
         let outcome = script.run.wait(|event| {
             if let Event::LastLine(line) = event {
@@ -137,11 +138,10 @@ async fn run_to_the_end(
         drop(counted);
         Ok((planned, outcome?))
     });
-    let Ok(canceller) = running.await else {
+    let Ok(kill) = running.await else {
         // It has not started, and says why.
         return joined(work.await);
     };
-    let kill = KillOnDrop(canceller);
     let mut ticks = interval_at((begin + TICK).into(), TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut message = "running".to_owned();

@@ -92,10 +92,8 @@ fn notes(planned: &PlannedScript, outcome: &Outcome, exit_code: i32) -> Vec<Stri
         _ => {}
     }
     if outcome.isolation == Isolation::Weak {
-        notes.push(
-            "it ran without isolation: it could read and write what the server's user can"
-                .to_owned(),
-        );
+        notes
+            .push("it ran without isolation: it could read and write what its user can".to_owned());
     }
     notes
 }
