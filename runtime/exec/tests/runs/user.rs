@@ -39,8 +39,6 @@ fn again() -> Result<(), Failed> {
         .arg(&copy)
         // The same tests, but if it is this one that was asked for.
         .args(std::env::args().skip(1).filter(|it| !NAME.contains(it)))
-        // The processes of all of them count against one limit of the user.
-        .args(["--test-threads", "2"])
         .current_dir("/")
         .env("HOME", "/nonexistent")
         .stdin(Stdio::null())

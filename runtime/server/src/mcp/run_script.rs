@@ -21,8 +21,8 @@ pub(crate) const INPUT: &str = r#"{
   "properties": {
     "skill_path": { "type": "string", "minLength": 1, "description": "Path or name of the skill" },
     "file": { "type": "string", "minLength": 1, "description": "The script as the skill names it" },
-    "args": { "type": "object", "additionalProperties": { "type": "string" }, "description": "Values of the script's arguments by name" },
-    "cwd": { "type": "string", "minLength": 1, "description": "Directory to run in, if the operator allows it; else a scratch directory" }
+    "args": { "type": "object", "additionalProperties": { "type": "string" }, "description": "The script's arguments by name" },
+    "cwd": { "type": "string", "minLength": 1, "description": "Directory to run in, if the operator opens it; else a scratch directory" }
   },
   "required": ["skill_path", "file"],
   "additionalProperties": false

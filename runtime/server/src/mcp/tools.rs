@@ -9,6 +9,7 @@ use rmcp::model::{JsonObject, ToolAnnotations};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use skillbundle_exec::Isolation;
 
 use super::arguments::Arguments;
 use super::methods::Handler;
@@ -22,6 +23,7 @@ use super::{
 };
 use crate::Options;
 use crate::jsonrpc::{Request, RpcError};
+use crate::scripts::ScriptOptions;
 use crate::source::Generation;
 
 /// One tool.
@@ -42,10 +44,32 @@ pub(crate) struct ToolDefinition {
     output: Option<&'static str>,
     /// Whether it is offered unless the operator chooses: the few that find, load and read.
     pub(crate) by_default: bool,
-    read_only: bool,
-    /// Whether a second call with the same arguments changes nothing more.
-    is_idempotent: bool,
+    effects: Effects,
     pub(crate) run: Run,
+}
+
+/// What a call may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effects {
+    /// Nothing.
+    None,
+    /// What the server serves, and nothing else.
+    OnServer,
+    /// What a script can.
+    OfScripts,
+}
+
+impl Effects {
+    /// What a client is told. A script that may run without isolation may do anything.
+    fn annotations(self, scripts: &ScriptOptions) -> ToolAnnotations {
+        let is_script = self == Self::OfScripts;
+        let is_free = is_script && scripts.require_isolation == Isolation::Weak;
+        ToolAnnotations::new()
+            .read_only(self == Self::None)
+            .destructive(is_free)
+            .idempotent(!is_script)
+            .open_world(is_free || is_script && scripts.network)
+    }
 }
 
 /// What a tool needs before it can answer, and the function that does.
@@ -140,8 +164,7 @@ const SKILL: ToolDefinition = ToolDefinition {
     input: skill::INPUT,
     output: None,
     by_default: true,
-    read_only: true,
-    is_idempotent: true,
+    effects: Effects::None,
     run: Run::Skills(skill::run),
 };
 
@@ -157,8 +180,7 @@ const GET_SKILL: ToolDefinition = ToolDefinition {
     input: get_skill::INPUT,
     output: None,
     by_default: true,
-    read_only: true,
-    is_idempotent: true,
+    effects: Effects::None,
     run: Run::Skills(get_skill::run),
 };
 
@@ -176,8 +198,7 @@ const SKILLS_SEARCH: ToolDefinition = ToolDefinition {
     input: skills_search::INPUT,
     output: Some(skills_search::OUTPUT),
     by_default: true,
-    read_only: true,
-    is_idempotent: true,
+    effects: Effects::None,
     run: Run::Skills(skills_search::run),
 };
 
@@ -192,8 +213,7 @@ const SKILLS_LIST: ToolDefinition = ToolDefinition {
     input: skills_list::INPUT,
     output: Some(skills_list::OUTPUT),
     by_default: false,
-    read_only: true,
-    is_idempotent: true,
+    effects: Effects::None,
     run: Run::Skills(skills_list::run),
 };
 
@@ -208,8 +228,7 @@ const LIST_SKILLS: ToolDefinition = ToolDefinition {
     input: list_skills::INPUT,
     output: Some(list_skills::OUTPUT),
     by_default: false,
-    read_only: true,
-    is_idempotent: true,
+    effects: Effects::None,
     run: Run::Skills(list_skills::run),
 };
 
@@ -224,8 +243,7 @@ const GET_ASSET: ToolDefinition = ToolDefinition {
     input: get_asset::INPUT,
     output: None,
     by_default: true,
-    read_only: true,
-    is_idempotent: true,
+    effects: Effects::None,
     run: Run::Skills(get_asset::run),
 };
 
@@ -234,14 +252,13 @@ const RUN_SCRIPT: ToolDefinition = ToolDefinition {
     dotted: None,
     title: "Run Skill Script",
     description: Some(
-        "Runs a script that a skill declares with `execution: server`, isolated from the machine, and returns its exit code and output. Other scripts are for you to run.",
+        "Runs a script that a skill declares with `execution: server`, isolated from the machine. Returns exit code and output.",
     ),
-    next: &[("get_asset", "Get those with `{}`.")],
+    next: &[("get_asset", "Get other scripts with `{}`.")],
     input: run_script::INPUT,
     output: Some(run_script::OUTPUT),
     by_default: true,
-    read_only: false,
-    is_idempotent: false,
+    effects: Effects::OfScripts,
     run: Run::Task(run_script::run),
 };
 
@@ -256,8 +273,7 @@ const REFRESH_SKILLS: ToolDefinition = ToolDefinition {
     input: refresh_skills::INPUT,
     output: Some(refresh_skills::OUTPUT),
     by_default: false,
-    read_only: false,
-    is_idempotent: true,
+    effects: Effects::OnServer,
     run: Run::Task(refresh_skills::run),
 };
 
@@ -272,8 +288,7 @@ const PANICS: ToolDefinition = ToolDefinition {
     input: r#"{"type":"object"}"#,
     output: None,
     by_default: true,
-    read_only: true,
-    is_idempotent: true,
+    effects: Effects::None,
     run: Run::Skills(|_| panic!("a fault in a tool")),
 };
 
@@ -289,11 +304,7 @@ impl ToolDefinition {
         toolset: ToolSet,
         options: &Options,
     ) -> rmcp::model::Tool {
-        let annotations = ToolAnnotations::new()
-            .read_only(self.read_only)
-            .destructive(false)
-            .idempotent(self.is_idempotent)
-            .open_world(false);
+        let annotations = self.effects.annotations(&options.scripts);
         let mut description = self.description.map_or_else(
             || skill_listing::description(context, toolset),
             str::to_owned,
