@@ -147,6 +147,41 @@ fn every_tool() -> Vec<rmcp::model::Tool> {
 }
 
 #[test]
+fn a_script_is_harmless_only_if_it_is_isolated() {
+    for (isolation, network, destructive, open_world) in [
+        ("weak", false, true, true),
+        ("weak", true, true, true),
+        ("landlock", false, false, false),
+        ("landlock", true, false, true),
+        ("namespaces", false, false, false),
+    ] {
+        let mut options = Options {
+            tools: "run_script".parse().unwrap(),
+            ..Options::default()
+        };
+        options.scripts.require_isolation = isolation.parse().unwrap();
+        options.scripts.network = network;
+        let context = ToolContext {
+            catalog: None,
+            runs_scripts: None,
+            room: 2048,
+        };
+        let tools = crate::mcp::tools::all(&context, &options);
+        let annotations = serde_json::to_value(&tools[0].annotations).unwrap();
+        assert_eq!(
+            annotations,
+            json!({
+                "readOnlyHint": false,
+                "destructiveHint": destructive,
+                "idempotentHint": false,
+                "openWorldHint": open_world,
+            }),
+            "{isolation}, network {network}"
+        );
+    }
+}
+
+#[test]
 fn schemas_match_spec_4() {
     let schema = |name: &str| -> Value {
         serde_json::to_value(
