@@ -4,10 +4,20 @@ use std::env;
 use std::io::{BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::message::{self, CANCEL, KILL, Request, Tag};
 use crate::supervisor::random_id;
 use crate::{Availability, Error, Event, Isolation, Outcome, Program, SUPERVISE, supervisor};
+
+/// What a supervisor may take beside the time of its program, and to end. It takes a moment; one that
+/// takes longer was stopped, as a script of the same user can without isolation.
+const MOMENT: Duration = Duration::from_secs(10);
+
+/// How long to listen at least, since what it has said may have waited for us.
+const LEAST: Duration = Duration::from_secs(2);
 
 /// Starts programs, at the strongest isolation there is. What that is, is found out when the first
 /// one starts. Clones share it.
@@ -24,6 +34,8 @@ pub struct Run {
     supervisor: Supervisor,
     /// See [`RunRequest::id`](crate::message::RunRequest).
     id: String,
+    /// When it will have ended, unless its supervisor was stopped.
+    until: Instant,
     control: Canceller,
 }
 
@@ -93,8 +105,9 @@ impl Executor {
     pub fn start(&self, program: Program) -> Result<Run, Error> {
         let isolation = self.isolation()?;
         let id = random_id()?;
+        let longest = program.limits.time.saturating_add(program.limits.grace);
         let (request, bytes) = Request::run(program, isolation, id.clone());
-        let (supervisor, mut input) = Supervisor::start()?;
+        let (supervisor, mut input) = Supervisor::start(Some(&id))?;
         let written = request.write(&mut input).and_then(|()| {
             bytes.iter().try_for_each(|it| input.write_all(it))?;
             input.flush()
@@ -105,6 +118,7 @@ impl Executor {
             _ => Ok(Run {
                 supervisor,
                 id,
+                until: after(longest.saturating_add(MOMENT)),
                 control: Canceller(Arc::new(Mutex::new(Some(input)))),
             }),
         }
@@ -122,6 +136,9 @@ impl Run {
     pub fn wait(mut self, mut on_event: impl FnMut(Event<'_>)) -> Result<Outcome, Error> {
         let lost = |_| Error::SupervisorLost;
         loop {
+            if !self.supervisor.speaks(self.until) {
+                return Err(Error::SupervisorLost);
+            }
             let Ok(Some((tag, payload))) = self.supervisor.read_frame() else {
                 return Err(Error::SupervisorLost);
             };
@@ -172,11 +189,13 @@ impl Drop for Run {
 }
 
 impl Supervisor {
-    fn start() -> Result<(Self, ChildStdin), Error> {
+    /// Starts one for the run with this id, by which it can be found.
+    fn start(id: Option<&str>) -> Result<(Self, ChildStdin), Error> {
         let (program, argument) = crate::supervisor_program();
         let mut process = Command::new(program)
             .arg(argument)
             .env_clear()
+            .envs(id.map(supervisor::mark))
             .env("TMPDIR", std::path::absolute(env::temp_dir())?)
             .current_dir("/")
             .stdin(Stdio::piped())
@@ -195,16 +214,42 @@ impl Supervisor {
         }
     }
 
-    /// Waits for its end, which comes by itself once its input has ended and nobody listens.
-    /// Returns whether it has cleaned up.
+    /// Waits until there is a frame, or the end of all. `false` if neither comes in time.
+    fn speaks(&self, until: Instant) -> bool {
+        let Some(frames) = self.frames.as_ref().filter(|it| it.buffer().is_empty()) else {
+            return true;
+        };
+        loop {
+            let left = until.saturating_duration_since(Instant::now()).max(LEAST);
+            let left = Timespec::try_from(left).ok();
+            let mut heard = [PollFd::new(frames.get_ref(), PollFlags::IN)];
+            match poll(&mut heard, left.as_ref()) {
+                Err(rustix::io::Errno::INTR) => {}
+                found => return found.is_ok_and(|ready| ready > 0),
+            }
+        }
+    }
+
+    /// Waits for its end, which comes by itself once its input has ended. Returns whether it has
+    /// cleaned up.
     fn end(&mut self) -> bool {
-        self.frames = None;
+        let until = after(MOMENT);
+        // What it still says holds it up no longer than it is read.
+        while self.frames.is_some() {
+            if !self.speaks(until) {
+                // Stopped; what it has left is found by its mark.
+                let _ = self.process.kill();
+                self.frames = None;
+            } else if !matches!(self.read_frame(), Ok(Some(_))) {
+                self.frames = None;
+            }
+        }
         self.process.wait().is_ok_and(|it| it.success())
     }
 }
 
 fn probe(at_most: Isolation, all: bool) -> Result<Vec<Availability>, Error> {
-    let (mut supervisor, mut input) = Supervisor::start()?;
+    let (mut supervisor, mut input) = Supervisor::start(None)?;
     Request::Probe { at_most, all }.write(&mut input)?;
     let answer = supervisor.read_frame();
     drop(input);
@@ -215,4 +260,10 @@ fn probe(at_most: Isolation, all: bool) -> Result<Vec<Availability>, Error> {
         }
         _ => Err(Error::SupervisorLost),
     }
+}
+
+/// The time after this one, or in a year if that is not as far.
+fn after(duration: Duration) -> Instant {
+    let year = Duration::from_secs(365 * 24 * 60 * 60);
+    Instant::now() + duration.min(year)
 }

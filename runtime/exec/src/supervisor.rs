@@ -41,6 +41,7 @@ use keeper::Role;
 use start::{Report, Started, start};
 
 pub(crate) use staging::random_id;
+pub(crate) use view::mark;
 
 /// By how much the supervisor and the program are nicer than the caller: they get a tenth of the
 /// processor time that the caller gets if both want it.
@@ -98,7 +99,8 @@ struct Supervision {
     /// The status of the first process below this one, as `wait` has it, once it has ended.
     ended: Option<i32>,
     killed: u32,
-    line: Option<Vec<u8>>,
+    /// The stream that was written to last, since the last report.
+    written: Option<usize>,
     tick: Instant,
 }
 
@@ -163,7 +165,7 @@ fn serve() -> io::Result<ExitCode> {
 
 /// Kills and removes what a supervisor and its keeper have left that were killed themselves.
 pub(crate) fn clean_up_after(id: &str) {
-    let (name, value) = view::mark(id);
+    let (name, value) = mark(id);
     tree::kill_marked(&format!("{name}={value}"));
     // There is none unless it ran outside of namespaces.
     let _ = staging::remove(&staging::directory_of(id));
@@ -250,7 +252,7 @@ impl Supervision {
             stopped: None,
             ended: None,
             killed: 0,
-            line: None,
+            written: None,
             tick: begin + TICK,
         })
     }
@@ -388,8 +390,8 @@ impl Supervision {
                 stream.capture.add(bytes);
                 if self.run.program.streams {
                     self.caller.send(stream.tag, bytes);
-                } else if let Some(line) = last_line(bytes) {
-                    self.line = Some(line.to_vec());
+                } else {
+                    self.written = Some(at);
                 }
             }
             Err(error) if is_later(&error) => {}
@@ -419,8 +421,13 @@ impl Supervision {
         }
         self.tick = now + TICK;
         // A caller that does not read gets the next one.
-        if let Some(line) = self.line.take().filter(|_| self.caller.waiting.is_empty()) {
-            self.caller.send(Tag::LastLine, &line);
+        let written = self
+            .written
+            .take()
+            .filter(|_| self.caller.waiting.is_empty());
+        let end = written.map(|at| self.streams[at].capture.end());
+        if let Some(line) = end.as_deref().and_then(last_line) {
+            self.caller.send(Tag::LastLine, line);
         }
     }
 

@@ -38,6 +38,13 @@ impl Capture {
         self.tail.extend(rest);
     }
 
+    /// The end of what was written so far, with more than a line that is reported.
+    pub(super) fn end(&self) -> Vec<u8> {
+        let tail: Vec<u8> = self.tail.iter().copied().collect();
+        let head = &self.head[self.head.len().saturating_sub(2 * LINE)..];
+        [head, &tail].concat()
+    }
+
     pub(super) fn finish(self) -> Captured {
         Captured {
             head: self.head,

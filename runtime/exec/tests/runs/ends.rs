@@ -12,6 +12,7 @@ use crate::kit::{
 };
 
 pub(crate) const CASES: &[Case] = &[
+    ("watchers_that_are_stopped", watchers_that_are_stopped),
     ("time_is_up", time_is_up),
     ("the_grace_is_used", the_grace_is_used),
     ("cancelled", cancelled),
@@ -246,4 +247,23 @@ fn extreme_limits(level: Isolation) {
         Ok(outcome) => assert_eq!(outcome.stopped, Some(Stopped::TimedOut)),
         Err(error) => assert!(matches!(error, Error::Start(_)), "{error}"),
     }
+}
+
+/// Without isolation a script of the same user can stop those that watch it. The caller does not wait
+/// for them forever.
+fn watchers_that_are_stopped(level: Isolation) {
+    let marker = marker();
+    let script = "
+        keeper=$(ps -o ppid= -p $PPID 2>/dev/null)
+        [ ${keeper:-0} -gt 1 ] && kill -STOP $keeper
+        kill -STOP $PPID
+        sleep $MARK";
+    let mut program = with(bash(script), &[("MARK", &marker)]);
+    program.limits.time = Duration::from_millis(300);
+    program.limits.grace = Duration::from_millis(100);
+    match start(level, program).wait(|_| ()) {
+        Ok(outcome) => assert!(outcome.stopped.is_some()),
+        Err(error) => assert!(matches!(error, Error::SupervisorLost), "{error}"),
+    }
+    assert_none_alive(&marker, "a stop of those that watch");
 }
