@@ -102,6 +102,7 @@ struct Supervision {
     /// The stream that was written to last, since the last report.
     written: Option<usize>,
     tick: Instant,
+    is_caller_stopped: bool,
 }
 
 /// The way to the caller, which may be slow.
@@ -254,6 +255,7 @@ impl Supervision {
             killed: 0,
             written: None,
             tick: begin + TICK,
+            is_caller_stopped: false,
         })
     }
 
@@ -270,7 +272,7 @@ impl Supervision {
             } else if now >= self.deadline {
                 self.terminate(Stopped::TimedOut, self.run.program.limits.grace);
             }
-            self.report_line(now);
+            self.tick(now);
             let next = self.kill_at.unwrap_or(self.deadline).min(self.tick);
             let mut patience = next.saturating_duration_since(now);
             if pidfd.is_none() {
@@ -415,11 +417,16 @@ impl Supervision {
         }
     }
 
-    fn report_line(&mut self, now: Instant) {
+    fn tick(&mut self, now: Instant) {
         if now < self.tick {
             return;
         }
         self.tick = now + TICK;
+        // Without isolation a script can stop the caller, which then ends nothing any more.
+        let is_stopped = self.run.isolation == Isolation::Weak && tree::is_caller_stopped();
+        if std::mem::replace(&mut self.is_caller_stopped, is_stopped) && is_stopped {
+            self.abandon();
+        }
         // A caller that does not read gets the next one.
         let written = self
             .written

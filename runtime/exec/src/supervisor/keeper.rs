@@ -1,7 +1,7 @@
 //! The process between the caller and the supervisor. All it does is wait: if the supervisor is
 //! killed, what was below it comes to the keeper, which ends it and removes its files. If the
 //! keeper is killed, the supervisor notices and ends the program. So it takes both to leave
-//! something behind.
+//! something behind. A supervisor that is stopped counts as killed.
 
 use std::io::{self, PipeReader};
 use std::process::ExitCode;
@@ -47,7 +47,9 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
 
 fn wait(supervisor: Pid, id: &str) -> ExitCode {
     let status = loop {
-        match waitpid(Some(supervisor), WaitOptions::empty()) {
+        match waitpid(Some(supervisor), WaitOptions::UNTRACED) {
+            // Without isolation a script can stop it, and nothing else would.
+            Ok(Some((_, status))) if status.stopped() => break None,
             Ok(Some((_, status))) => break Some(status),
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Err(_) => break None,

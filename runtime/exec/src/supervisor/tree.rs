@@ -216,6 +216,22 @@ fn stat(pid: i32) -> Option<(char, i32)> {
     Some((state, words.next()?.parse().ok()?))
 }
 
+/// Whether the caller of a supervisor, the parent of its keeper, is stopped.
+#[cfg(target_os = "linux")]
+pub(super) fn is_caller_stopped() -> bool {
+    let stopped = || {
+        let keeper = rustix::process::getppid()?;
+        let (_, caller) = stat(keeper.as_raw_nonzero().get())?;
+        Some(matches!(stat(caller)?.0, 'T' | 't'))
+    };
+    stopped().unwrap_or(false)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_caller_stopped() -> bool {
+    false
+}
+
 #[cfg(target_os = "linux")]
 fn is_zombie(pid: Pid) -> bool {
     stat(pid.as_raw_nonzero().get()).is_none_or(|(state, _)| state == 'Z')
