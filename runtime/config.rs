@@ -151,30 +151,37 @@ impl Config {
         text.parse().with_context(|| origin.unwrap_or_default())
     }
 
-    /// What the operator has decided about scripts.
+    /// What the operator has decided about scripts. Every server asks for it when it starts, and most
+    /// have nothing of it set: the defaults cost nothing.
     pub(crate) fn scripts(&self) -> ScriptOptions {
-        let isolation = |name: &str| {
-            let word = self.text(name).and_then(|it| it.parse().ok());
-            word.expect("the setting has the words of isolations only")
-        };
-        let runners = self.value("scripts.runners");
-        let runners = runners.as_object().into_iter().flatten();
-        let runners = runners.filter_map(|(extension, command)| {
-            Some((extension.clone(), command.as_str()?.to_owned()))
-        });
-        let directories = self.value("scripts.directories");
-        ScriptOptions {
-            allow_project: self.is_on("scripts.allow_project"),
-            runners: runners.collect(),
-            directories: texts(&directories).map(PathBuf::from).collect(),
-            network: self.is_on("scripts.network"),
-            isolation: isolation("scripts.isolation"),
-            require_isolation: isolation("scripts.require_isolation"),
-            memory_bytes: self
-                .value("scripts.memory_bytes")
-                .as_u64()
-                .unwrap_or(u64::MAX),
+        let mut options = ScriptOptions::default();
+        let set = self.assignments.iter();
+        for it in set.filter(|it| it.setting.section == "scripts") {
+            let value = &it.value;
+            let is_on = *value == true;
+            let isolation = || {
+                let word = value.as_str().and_then(|it| it.parse().ok());
+                word.expect("the setting has the words of isolations only")
+            };
+            match it.setting.key {
+                "allow_project" => options.allow_project = is_on,
+                "runners" => {
+                    let runners = value.as_object().into_iter().flatten();
+                    let runners = runners.filter_map(|(extension, command)| {
+                        Some((extension.clone(), command.as_str()?.to_owned()))
+                    });
+                    options.runners = runners.collect();
+                }
+                "directories" => options.directories = texts(value).map(PathBuf::from).collect(),
+                "network" => options.network = is_on,
+                "isolation" => options.isolation = isolation(),
+                "require_isolation" => options.require_isolation = isolation(),
+                "memory_bytes" => options.memory_bytes = value.as_u64().unwrap_or(u64::MAX),
+                // The others may be in content, and are settings of a catalog.
+                _ => {}
+            }
         }
+        options
     }
 
     /// What applies over the settings that skills carry.
@@ -347,4 +354,42 @@ pub(crate) fn texts(list: &Value) -> impl Iterator<Item = &str> {
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of settings is what people are told.
+    #[test]
+    fn the_defaults_of_scripts_are_those_of_the_table() {
+        let default = |key: &str| {
+            let setting = Setting::find(&format!("scripts.{key}")).expect("in the table");
+            setting.default_value()
+        };
+        let options = ScriptOptions::default();
+        let runners = options.runners.iter();
+        let runners: serde_json::Map<String, Value> = runners
+            .map(|(extension, command)| (extension.clone(), command.as_str().into()))
+            .collect();
+        let directories: Vec<&str> = options
+            .directories
+            .iter()
+            .filter_map(|it| it.to_str())
+            .collect();
+        for (key, value) in [
+            ("allow_project", Value::from(options.allow_project)),
+            ("runners", runners.into()),
+            ("directories", directories.into()),
+            ("network", options.network.into()),
+            ("isolation", options.isolation.as_str().into()),
+            (
+                "require_isolation",
+                options.require_isolation.as_str().into(),
+            ),
+            ("memory_bytes", options.memory_bytes.into()),
+        ] {
+            assert_eq!(default(key), value, "{key}");
+        }
+    }
 }
