@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         Some(cwd) => {
             let found = cwd.canonicalize();
             let found = found.map_err(|error| anyhow!("--cwd {}: {error}", cwd.display()))?;
-            // Whoever types it may open it.
+            // The operator types it, so it is open.
             options.directories.insert(0, found.clone());
             Some(found.to_string_lossy().into_owned())
         }

@@ -43,12 +43,7 @@ impl Opened {
     /// The skill with this path, or else with this name.
     pub(crate) fn skill(&self, typed: &str) -> Result<Skill<'_>> {
         let catalog = self.bundle.catalog()?;
-        let by_path = catalog.by_path(typed.trim_matches('/'))?;
-        let skill = match by_path {
-            None => catalog.by_name(typed)?,
-            skill => skill,
-        };
-        if let Some(skill) = skill {
+        if let Some(skill) = catalog.find(typed)? {
             return Ok(skill);
         }
         let help = match suggestion(&catalog, typed)? {

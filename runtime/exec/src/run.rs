@@ -47,7 +47,7 @@ pub struct Canceller(Arc<Mutex<Option<ChildStdin>>>);
 #[derive(Debug)]
 struct Supervisor {
     process: Child,
-    /// What it says; `None` once nobody listens.
+    /// What it says; `None` once the caller has stopped listening.
     frames: Option<BufReader<ChildStdout>>,
 }
 

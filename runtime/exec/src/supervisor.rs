@@ -372,7 +372,7 @@ impl Supervision {
         }
     }
 
-    /// Ends the program soon, since nobody waits for its result.
+    /// Ends the program soon, since the caller no longer waits for its result.
     fn abandon(&mut self) {
         let grace = self.run.program.limits.grace;
         self.terminate(Stopped::Cancelled, grace.min(ABANDONED));

@@ -1,8 +1,8 @@
 //! MCP over HTTP/1.1 (the Streamable HTTP transport), without sessions. [`bind`] takes the port,
 //! [`Bound::run`] serves. In reading order: `connections` accepts and closes, `timed_stream` sets
 //! deadlines for slow peers, `service` answers one request with the help of `auth` (who may use the
-//! server), `headers` (what MCP's headers must say), `body`, `deadline`, `response`, `events` and `health`. What
-//! a message means is decided in `mcp`.
+//! server), `headers` (what MCP's headers must say), `body`, `deadline`, `response`, `events` and
+//! `health`. What a message means is decided in `mcp`.
 
 mod connections;
 mod timed_stream;

@@ -16,7 +16,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// Makes the directory, of mode 0700, and writes the files, which nobody may write to.
+    /// Makes the directory, of mode 0700, and writes the files, read-only.
     pub(super) fn new(id: &str, files: &[ProgramFile], identity: Identity) -> Result<Self, String> {
         let directory = directory_of(id);
         let failed = |error: io::Error| {

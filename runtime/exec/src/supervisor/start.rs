@@ -370,7 +370,7 @@ impl Ends {
     }
 
     fn report(&self, report: &Report) {
-        // If the supervisor is gone, nobody wants to know.
+        // If the supervisor is gone, there is no reader.
         let _ = (&self.report).write_all(&report.encode());
     }
 }

@@ -70,10 +70,10 @@ const PATH: [&str; 6] = [
     "/sbin",
 ];
 
-/// The user that nobody is, on every system.
+/// The user `nobody`, who owns no files.
 const NOBODY: u32 = 65534;
 
-/// Whom a program runs as: the user that started the server, or nobody in particular if that is
+/// Whom a program runs as: the user that started the server, or `nobody` if that is
 /// root.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Identity {
