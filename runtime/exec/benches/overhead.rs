@@ -96,6 +96,7 @@ mod measure {
             environment: Vec::new(),
             stdin: None,
             readable: Vec::new(),
+            writable: Vec::new(),
             directory: None,
             network: false,
             limits: Limits::default(),

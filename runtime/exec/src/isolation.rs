@@ -56,14 +56,17 @@ impl Isolation {
         match self {
             Self::Namespaces => &[
                 "connect to Unix sockets and write to named pipes in the directories that it may read",
+                "fill the disk of a directory that it may change",
             ],
             Self::Bubblewrap => &[
                 "connect to Unix sockets and write to named pipes in the directories that it may read",
                 "connect to abstract Unix sockets if it may use the network",
+                "fill the disk of a directory that it may change",
             ],
             Self::Landlock => &[
                 "see that other files and processes exist",
                 "change permissions, times and attributes of the user's files",
+                "fill the disk of a directory that it may change",
             ],
             Self::Weak => &[
                 "read every file that the user can read",

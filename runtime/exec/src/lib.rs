@@ -11,6 +11,7 @@
 //! `supervisor` the other side, with one file for each kind of isolation. What a program is for is
 //! not known here.
 
+mod data;
 mod isolation;
 mod runner;
 
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use data::prepare_data_directory;
 pub use isolation::{Availability, Isolation};
 pub use run::{Canceller, Executor, Run, supervise_if_asked};
 pub use runner::Runner;
@@ -58,7 +60,13 @@ pub struct Program {
     /// Directories that it may read, absolute. Nothing else of the system is visible but programs
     /// and libraries, as far as the isolation hides it.
     pub readable: Vec<PathBuf>,
-    /// Where it starts: a directory in one of `readable`; `None` is its scratch directory.
+    /// Directories that it may read and change, absolute, without links on the way, and owned by
+    /// whom it runs as, see [`prepare_data_directory`]. One that lies in a directory of `readable`
+    /// may be changed nevertheless, and the other way round: the innermost counts. Nothing limits
+    /// how much is written there in all, only the size of each file.
+    pub writable: Vec<PathBuf>,
+    /// Where it starts: a directory in one of `readable` or `writable`; `None` is its scratch
+    /// directory.
     pub directory: Option<PathBuf>,
     /// Whether it may use the network.
     pub network: bool,
@@ -213,6 +221,14 @@ pub enum Error {
     /// A runner is not installed, or cannot be used.
     #[error("{0}")]
     Runner(String),
+    /// A directory cannot be one that programs keep data in.
+    #[error("{} cannot be a data directory: {problem}", .path.display())]
+    DataDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
     /// The program could not be started. The message says at which step.
     #[error("cannot start the script: {0}")]
     Start(String),

@@ -41,7 +41,7 @@ use keeper::Role;
 use start::{Report, Started, start};
 
 pub(crate) use staging::random_id;
-pub(crate) use view::mark;
+pub(crate) use view::{Identity, mark};
 
 /// By how much the supervisor and the program are nicer than the caller: they get a tenth of the
 /// processor time that the caller gets if both want it.

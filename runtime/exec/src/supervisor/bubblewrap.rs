@@ -11,9 +11,9 @@ use std::process::Command;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::FdFlags;
 
-use super::filter::{self, Sockets};
+use super::filter::{self, Filter, Sockets};
 use super::namespaces;
-use super::view::{self, Layout};
+use super::view::{self, Grant, Layout};
 use crate::Program;
 
 /// Where distributions install it. Not looked for in `PATH`, which may lead anywhere.
@@ -54,7 +54,6 @@ pub(super) fn wrap(
     if program.network {
         add(&[&"--share-net"]);
     }
-    let readable = view::readable(program).into_iter().map(Path::to_owned);
     let system = view::system_directories().map(Path::to_owned);
     for path in system.chain(view::etc(program.network)) {
         match std::fs::read_link(&path) {
@@ -67,21 +66,25 @@ pub(super) fn wrap(
     for device in view::DEVICES {
         add(&[&"--dev-bind-try", &device, &device]);
     }
-    for (name, target) in view::DEVICE_LINKS {
-        add(&[&"--symlink", &target, &Path::new("/dev").join(name)]);
+    for (link, target) in view::device_links(program) {
+        add(&[&"--symlink", &target, &link]);
     }
     add(&[&"--bind", &outside.temporary, &inside.temporary]);
     add(&[&"--bind", &outside.scratch, &inside.scratch]);
-    for path in readable {
+    for Grant {
+        path, is_writable, ..
+    } in view::grants(program)
+    {
         // What this user may not reach is not there, as without namespaces.
         if path.exists() {
-            add(&[&"--ro-bind", &path, &path]);
+            let bind = if is_writable { "--bind" } else { "--ro-bind" };
+            add(&[&bind, &path, &path]);
         }
     }
     add(&[&"--ro-bind", &outside.files, &inside.files]);
     let directory = program.directory.as_ref().unwrap_or(&inside.scratch);
     add(&[&"--chdir", directory, &"--remount-ro", &"/"]);
-    let filter = filter_file()?;
+    let filter = filter_file(program)?;
     // It is closed by the command, which reads it.
     add(&[&"--seccomp", &filter.into_raw_fd().to_string()]);
     rustix::io::fcntl_setfd(report, FdFlags::empty())
@@ -93,8 +96,8 @@ pub(super) fn wrap(
 }
 
 /// The filter of system calls in a file that the command inherits.
-fn filter_file() -> Result<OwnedFd, String> {
-    let filter = filter::bytes(Sockets::Ordinary)?;
+fn filter_file(program: &Program) -> Result<OwnedFd, String> {
+    let filter = filter::bytes(Filter::of(program, Sockets::Ordinary))?;
     let written = || {
         let mut file = File::from(memfd_create("filter", MemfdFlags::empty())?);
         file.write_all(&filter)?;

@@ -4,15 +4,17 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use libc::{AF_INET, AF_INET6, AF_NETLINK, AF_UNIX};
+use libc::{AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, O_CREAT, O_DIRECTORY, O_TMPFILE, c_long};
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
+use crate::Program;
+
 /// Calls that fail with EPERM: they change namespaces and mounts, look into other processes, load
 /// code into the kernel, or are known for faults in it.
-const DENIED: &[libc::c_long] = &[
+const DENIED: &[c_long] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
     libc::SYS_bpf,
@@ -57,7 +59,7 @@ const DENIED: &[libc::c_long] = &[
 
 /// Calls that are denied, too, if the program shares these ways with others: shared memory, queues
 /// and semaphores that any process of the user can name.
-const DENIED_IF_SHARED: &[libc::c_long] = &[
+const DENIED_IF_SHARED: &[c_long] = &[
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
     libc::SYS_msgctl,
@@ -72,6 +74,33 @@ const DENIED_IF_SHARED: &[libc::c_long] = &[
     libc::SYS_shmctl,
     libc::SYS_shmget,
 ];
+
+/// Calls that set the mode of a file, and which of their arguments it is. With a place for flags, the
+/// mode counts only if they make a file.
+const MODES: &[(c_long, Option<u8>, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, None, 1),
+    (libc::SYS_fchmod, None, 1),
+    (libc::SYS_fchmodat, None, 2),
+    (FCHMODAT2, None, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, None, 1),
+    (libc::SYS_mknodat, None, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, None, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, Some(1), 2),
+    (libc::SYS_openat, Some(2), 3),
+];
+
+/// The same number on all systems.
+const FCHMODAT2: c_long = 452;
+
+/// The bits of a mode that give a program the rights of its owner or group.
+const SET_ID: [u64; 2] = [0o4000, 0o2000];
+
+/// Flags of `open` with which it makes a file. The second shares a bit with `O_DIRECTORY`.
+const MAKE: [libc::c_int; 2] = [O_CREAT, O_TMPFILE & !O_DIRECTORY];
 
 /// Flags of `clone` that make namespaces.
 const NAMESPACES: libc::c_int = libc::CLONE_NEWCGROUP
@@ -100,35 +129,62 @@ pub(super) enum Sockets {
     Ordinary,
 }
 
+/// What a filter depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Filter {
+    pub(super) sockets: Sockets,
+    /// Whether files of the program stay. A set-user-ID program among them would give the rights of
+    /// this user to others for good.
+    pub(super) keeps_files: bool,
+}
+
+impl Filter {
+    /// The one for a program.
+    pub(super) fn of(program: &Program, sockets: Sockets) -> Self {
+        Self {
+            sockets,
+            keeps_files: !program.writable.is_empty(),
+        }
+    }
+}
+
 /// Restricts this process and its children.
-pub(super) fn restrict(sockets: Sockets) -> Result<(), String> {
-    let applied = apply_filter(&program(sockets)?);
+pub(super) fn restrict(filter: Filter) -> Result<(), String> {
+    let applied = apply_filter(&program(filter)?);
     applied.map_err(|error| format!("cannot filter system calls: {error}"))
 }
 
 /// The filter for a program that applies it.
-pub(super) fn bytes(sockets: Sockets) -> Result<Vec<u8>, String> {
+pub(super) fn bytes(filter: Filter) -> Result<Vec<u8>, String> {
     let encode = |it: &sock_filter| {
         let mut bytes = it.code.to_ne_bytes().to_vec();
         bytes.extend([it.jt, it.jf]);
         bytes.extend(it.k.to_ne_bytes());
         bytes
     };
-    Ok(program(sockets)?.iter().flat_map(encode).collect())
+    Ok(program(filter)?.iter().flat_map(encode).collect())
 }
 
-fn program(sockets: Sockets) -> Result<BpfProgram, String> {
+fn program(filter: Filter) -> Result<BpfProgram, String> {
     let failed = |error: BackendError| format!("no filter of system calls: {error}");
-    let rules = rules(sockets).map_err(failed)?;
+    let rules = rules(filter).map_err(failed)?;
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(failed)?;
     let errno = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno, arch);
-    let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(failed)?;
-    Ok(with_unknown(program))
+    let built = SeccompFilter::new(rules, SeccompAction::Allow, errno, arch);
+    let program: BpfProgram = built.and_then(TryInto::try_into).map_err(failed)?;
+    let mut unknown = vec![libc::SYS_clone3];
+    if filter.keeps_files {
+        unknown.push(libc::SYS_openat2);
+    }
+    Ok(with_unknown(&unknown, program))
 }
 
 /// What is denied: for each call any of its rules, or always if it has none.
-fn rules(sockets: Sockets) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+fn rules(filter: Filter) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let Filter {
+        sockets,
+        keeps_files,
+    } = filter;
     let mut denied: BTreeMap<_, Vec<_>> = BTreeMap::new();
     denied.extend(DENIED.iter().map(|it| (*it, Vec::new())));
     if sockets != Sockets::Ordinary {
@@ -162,6 +218,31 @@ fn rules(sockets: Sockets) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendErr
         }
     }
     denied.insert(libc::SYS_socketpair, pair);
+    if keeps_files {
+        denied.extend(set_id()?);
+    }
+    Ok(denied)
+}
+
+/// The rules against set-user-ID and set-group-ID programs, after systemd's `RestrictSUIDSGID`.
+fn set_id() -> Result<Vec<(c_long, Vec<SeccompRule>)>, BackendError> {
+    let mut denied = Vec::new();
+    for &(call, flags, mode) in MODES {
+        let mut rules = Vec::new();
+        for bit in SET_ID {
+            let is_set = || is_masked(mode, bit, bit);
+            let Some(flags) = flags else {
+                rules.push(SeccompRule::new(vec![is_set()?])?);
+                continue;
+            };
+            for make in MAKE {
+                let make = u64::from(make.unsigned_abs());
+                let makes = is_masked(flags, make, make)?;
+                rules.push(SeccompRule::new(vec![makes, is_set()?])?);
+            }
+        }
+        denied.push((call, rules));
+    }
     Ok(denied)
 }
 
@@ -170,10 +251,11 @@ fn is_masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, Ba
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value)
 }
 
-/// Puts in front of a filter what fails as if the kernel had no such call: `clone3`, since a filter
-/// cannot see its flags, and programs use `clone` instead; and every x32 call, since the filter has
-/// other numbers. Its jumps are relative, and it loads what it looks at itself.
-fn with_unknown(program: BpfProgram) -> BpfProgram {
+/// Puts in front of a filter what fails as if the kernel had no such call: `clone3` and `openat2`,
+/// since a filter cannot see their flags, and programs use `clone` and `openat` instead; and every
+/// x32 call, since the filter has other numbers. Its jumps are relative, and it loads what it looks
+/// at itself.
+fn with_unknown(calls: &[c_long], program: BpfProgram) -> BpfProgram {
     let instruction = |code: libc::c_uint, jf, k| sock_filter {
         code: u16::try_from(code).unwrap_or(0),
         jt: 0,
@@ -183,9 +265,12 @@ fn with_unknown(program: BpfProgram) -> BpfProgram {
     let load_number = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0);
     let errno = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
     let refuse = || instruction(libc::BPF_RET | libc::BPF_K, 0, errno);
-    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
-    let is_clone3 = instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, clone3);
-    let mut first = vec![load_number, is_clone3, refuse()];
+    let mut first = vec![load_number];
+    for call in calls {
+        let call = u32::try_from(*call).unwrap_or(u32::MAX);
+        let is_call = instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, call);
+        first.extend([is_call, refuse()]);
+    }
     #[cfg(target_arch = "x86_64")]
     first.extend([
         instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, X32),

@@ -8,6 +8,8 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 
+use rustix::fs::{Mode, OFlags};
+
 use super::view::{self, Layout};
 use crate::Program;
 
@@ -26,7 +28,26 @@ pub(super) fn restrict(program: &Program, layout: &Layout) -> Result<(), String>
         .iter()
         .map(|it| (it.as_path(), read & !AccessFs::Execute));
     let system = view::system_directories().map(|it| (it, read));
-    let named = view::readable(program).into_iter().map(|it| (it, read));
+    let grants = view::grants(program);
+    if let Some(hole) = grants.iter().find(|it| it.is_nested && !it.is_writable) {
+        // What a rule allows for a directory, no other can take back below it.
+        return Err(format!(
+            "{} lies in a directory that scripts may change, and Landlock cannot keep it from them; move it out of there",
+            hole.path.display()
+        ));
+    }
+    // Devices cannot be made without privileges, and need not be.
+    let change = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    for it in grants.iter().filter(|it| it.is_writable) {
+        // Not by its path, which could have become a link to another.
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(it.path, flags, Mode::empty())
+            .map_err(|error| format!("cannot open {}: {error}", it.path.display()))?;
+        let rule = PathBeneath::new(opened, change);
+        ruleset = ruleset.add_rule(rule).map_err(failed)?;
+    }
+    let readable = grants.iter().filter(|it| !it.is_writable);
+    let named = readable.map(|it| (it.path, read));
     let own = [
         (layout.files.as_path(), read),
         (layout.scratch.as_path(), all),

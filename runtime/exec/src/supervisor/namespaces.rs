@@ -11,7 +11,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
     mount_change, move_mount, open_tree, unmount,
@@ -20,7 +21,7 @@ use rustix::process::{Pid, chdir, pivot_root};
 
 use super::staging::write_files;
 use super::start::follow_supervisor;
-use super::view::{self, Identity, Layout};
+use super::view::{self, Grant, Identity, Layout};
 use crate::sys::{self, Fork};
 use crate::{Program, ProgramFile};
 
@@ -48,7 +49,14 @@ struct Shown {
 /// Everything that is shown.
 struct Collected {
     system: Vec<Shown>,
-    readable: Vec<Shown>,
+    granted: Vec<Granted>,
+}
+
+/// A directory of a [`Grant`].
+struct Granted {
+    shown: Shown,
+    /// Whether what it lies in is shown, too, so that nothing is to be made for it.
+    is_nested: bool,
 }
 
 enum Kind {
@@ -153,10 +161,10 @@ pub(super) fn enter(
         ..identity
     };
     show(root, shown.system).map_err(failed("show the system's directories"))?;
-    make_devices(root).map_err(failed("make devices"))?;
+    make_devices(root, program).map_err(failed("make devices"))?;
     make_scratch(root, program).map_err(failed("make a scratch directory"))?;
     // After the scratch directory, since they may lie in `/tmp`.
-    show(root, shown.readable).map_err(failed("show the directories to read"))?;
+    show_granted(root, shown.granted).map_err(failed("show the directories to read or change"))?;
     let below = root.join("skill");
     fs::create_dir(&below)
         .and_then(|()| write_files(&below, files, own))
@@ -181,19 +189,33 @@ fn collect(program: &Program) -> io::Result<Collected> {
         let kind = Kind::File(mount);
         system.push(Shown { path, kind });
     }
-    let readable = view::readable(program).into_iter();
-    let readable = readable.map(|path| {
-        let why = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
+    let granted = view::grants(program).into_iter().map(|it| {
+        let Grant {
+            path,
+            is_writable,
+            is_nested,
+        } = it;
         if BUILT.iter().any(|it| Path::new(it).starts_with(path)) {
             let error = "the namespace has a directory of its own there";
-            return Err(why(io::Error::other(error)));
+            return Err(at(path)(io::Error::other(error)));
         }
-        Shown::read_only(path.to_owned()).map_err(why)
+        let shown = if is_writable {
+            Shown::writable(path.to_owned())
+        } else {
+            Shown::read_only(path.to_owned())
+        };
+        let shown = shown.map_err(at(path))?;
+        Ok(Granted { shown, is_nested })
     });
     Ok(Collected {
         system,
-        readable: readable.collect::<io::Result<_>>()?,
+        granted: granted.collect::<io::Result<_>>()?,
     })
+}
+
+/// Names the path at which an error occurred.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::other(format!("{}: {error}", path.display()))
 }
 
 impl Shown {
@@ -218,14 +240,28 @@ impl Shown {
         };
         Ok(Self { path, kind })
     }
+
+    /// The directory that is there, as it is but for set-user-ID programs and devices in it. Not
+    /// what a link leads to: whoever can replace the directory could choose another to be changed.
+    fn writable(path: PathBuf) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(&path, flags, Mode::empty())?;
+        let flags = CLONE | OpenTreeFlags::AT_EMPTY_PATH;
+        let mount = open_tree(opened, "", flags)?;
+        sys::restrict_mount(mount.as_fd(), NO_SET_UID | NO_DEVICES, true)?;
+        let kind = Kind::Directory(mount);
+        Ok(Self { path, kind })
+    }
 }
 
 fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
-    Ok(open_tree(CWD, path, flags)?)
+    Ok(open_tree(CWD, path, CLONE)?)
 }
+
+/// A copy of a tree of mounts, which shows nowhere yet.
+const CLONE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE
+    .union(OpenTreeFlags::OPEN_TREE_CLOEXEC)
+    .union(OpenTreeFlags::AT_RECURSIVE);
 
 fn make_root(root: &Path) -> io::Result<()> {
     // Nothing that is mounted here shows elsewhere.
@@ -258,12 +294,57 @@ fn show(root: &Path, shown: Vec<Shown>) -> io::Result<()> {
     Ok(())
 }
 
+/// Shows directories at places that others may have filled, with links that lead anywhere. None is
+/// followed.
+fn show_granted(root: &Path, granted: Vec<Granted>) -> io::Result<()> {
+    let opened = open_directory(root)?;
+    for Granted { shown, is_nested } in granted {
+        let Shown { path, kind } = shown;
+        let (Kind::Directory(mount) | Kind::File(mount)) = &kind else {
+            continue;
+        };
+        let inside = path.strip_prefix("/").unwrap_or(&path);
+        let mut place = open_place(&opened, inside);
+        if !is_nested && matches!(place, Err(Errno::NOENT)) {
+            let name = below(root, &path);
+            fs::create_dir_all(name.parent().unwrap_or(root)).map_err(at(&path))?;
+            match kind {
+                Kind::File(_) => fs::write(&name, ""),
+                _ => fs::create_dir(&name),
+            }
+            .map_err(at(&path))?;
+            place = open_place(&opened, inside);
+        }
+        let place = place.map_err(|error| match error {
+            Errno::LOOP => at(&path)(io::Error::other(
+                "a part of this path is a symbolic link; name the directory without links",
+            )),
+            error => at(&path)(error.into()),
+        })?;
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(mount, "", place, "", flags).map_err(|error| at(&path)(error.into()))?;
+    }
+    Ok(())
+}
+
+/// Opens what is below a directory and not behind a link.
+fn open_place(root: &OwnedFd, inside: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    openat2(root, inside, flags, Mode::empty(), resolve)
+}
+
+fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
 /// The usual links of `/dev`.
-fn make_devices(root: &Path) -> io::Result<()> {
-    let dev = root.join("dev");
-    fs::create_dir_all(&dev)?;
-    for (name, target) in view::DEVICE_LINKS {
-        symlink(target, dev.join(name))?;
+fn make_devices(root: &Path, program: &Program) -> io::Result<()> {
+    fs::create_dir_all(root.join("dev"))?;
+    for (link, target) in view::device_links(program) {
+        symlink(target, below(root, &link))?;
     }
     Ok(())
 }
@@ -299,7 +380,7 @@ fn close(root: &Path) -> io::Result<()> {
     pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;
     chdir("/")?;
-    let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let root = open_directory(Path::new("/"))?;
     sys::restrict_mount(root.as_fd(), READ_ONLY, false)
 }
 

@@ -114,6 +114,7 @@ fn nothing() -> Program {
         environment: Vec::new(),
         stdin: None,
         readable: Vec::new(),
+        writable: Vec::new(),
         directory: None,
         network: false,
         limits: Limits::default(),

@@ -13,11 +13,13 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Pid, Resource, Rlimit, fchdir, setrlimit, setsid, umask};
 
 use super::cgroup::Cgroup;
+#[cfg(target_os = "linux")]
+use super::filter::{self, Filter, Sockets};
 use super::staging::Staging;
 use super::tree::Tree;
 use super::view::{self, Identity, Layout};
 #[cfg(target_os = "linux")]
-use super::{bubblewrap, filter, filter::Sockets, landlock, namespaces};
+use super::{bubblewrap, landlock, namespaces};
 use crate::message::RunRequest;
 use crate::sys::{self, Fork};
 use crate::{Isolation, Limits, Program};
@@ -183,6 +185,7 @@ fn prepared(
     sys::reset_signals();
     limit(&program.limits, others).map_err(|error| failed("set limits", &error))?;
     sys::close_descriptors_on_exec().map_err(|error| failed("close descriptors", &error))?;
+    Identity::reaches(program)?;
     // What wraps it goes there again, inside.
     enter_directory(program, layout)?;
     let wrapped = wrapper(program, isolation, layout, ends)?;
@@ -198,7 +201,7 @@ fn prepared(
             if program.network {
                 landlock::close_abstract_sockets()?;
             }
-            filter::restrict(Sockets::Ordinary)?;
+            filter::restrict(Filter::of(program, Sockets::Ordinary))?;
         }
         Isolation::Landlock => {
             landlock::restrict(program, layout)?;
@@ -207,7 +210,7 @@ fn prepared(
             } else {
                 Sockets::None
             };
-            filter::restrict(sockets)?;
+            filter::restrict(Filter::of(program, sockets))?;
         }
         Isolation::Bubblewrap | Isolation::Weak => {}
     }
@@ -299,7 +302,7 @@ fn enter_directory(program: &Program, layout: &Layout) -> Result<(), String> {
     };
     let failed =
         |error: rustix::io::Errno| format!("cannot enter {}: {error}", directory.display());
-    let mut roots = program.readable.iter();
+    let mut roots = program.readable.iter().chain(&program.writable);
     let Some(root) = roots.find(|it| directory.starts_with(it)) else {
         return Err(format!(
             "{} lies in no directory that scripts may read",

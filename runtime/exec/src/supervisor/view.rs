@@ -1,5 +1,6 @@
 //! What a program sees of the system, the same at every level that can hide the rest.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ pub(super) const DEVICES: [&str; 5] = [
 ];
 
 /// The usual links of `/dev`. Shared memory has names there, and lies with the temporary files.
-pub(super) const DEVICE_LINKS: [(&str, &str); 5] = [
+const DEVICE_LINKS: [(&str, &str); 5] = [
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
     ("stdout", "/proc/self/fd/1"),
@@ -76,11 +77,11 @@ const NOBODY: u32 = 65534;
 /// Whom a program runs as: the user that started the server, or `nobody` if that is
 /// root.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Identity {
-    pub(super) uid: u32,
-    pub(super) gid: u32,
+pub(crate) struct Identity {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
     /// Whether it is another than that of the supervisor.
-    pub(super) is_other: bool,
+    pub(crate) is_other: bool,
 }
 
 /// Where a program finds its things.
@@ -96,7 +97,7 @@ pub(super) struct Layout {
 
 impl Identity {
     /// To be asked before entering a namespace, where the user is another.
-    pub(super) fn of_programs() -> Self {
+    pub(crate) fn of_programs() -> Self {
         let (uid, gid) = (geteuid(), getegid());
         if uid.is_root() {
             return Self {
@@ -110,6 +111,29 @@ impl Identity {
             gid: gid.as_raw(),
             is_other: false,
         }
+    }
+
+    /// Fails if a directory that a program may change is a link, or cannot be used by this process,
+    /// which has the identity of programs.
+    pub(super) fn reaches(program: &Program) -> Result<(), String> {
+        use rustix::fs::{Access, access};
+        for path in &program.writable {
+            if path.is_symlink() {
+                return Err(format!(
+                    "{} is a symbolic link, and not the directory that scripts may change",
+                    path.display()
+                ));
+            }
+            let may = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+            access(path, may).map_err(|error| {
+                format!(
+                    "the user of scripts, {}, cannot use {}: {error}; choose a directory that is this user's and below others that all may enter",
+                    geteuid().as_raw(),
+                    path.display()
+                )
+            })?;
+        }
+        Ok(())
     }
 
     /// Takes this identity for good.
@@ -166,25 +190,49 @@ pub(super) fn etc(network: bool) -> Vec<PathBuf> {
     shown
 }
 
-/// Directories that this program may read beside those of the system, without those that lie in
-/// another of them.
-pub(super) fn readable(program: &Program) -> Vec<&Path> {
-    let named = program.runner.needs.iter().chain(&program.readable);
-    let named = named.map(PathBuf::as_path);
-    let mut paths: Vec<&Path> = named.filter(|it| !is_of_system(it)).collect();
-    // Parents come before what is in them.
-    paths.sort();
-    let mut outermost: Vec<&Path> = Vec::new();
-    for path in paths {
-        if !outermost.iter().any(|it| path.starts_with(it)) {
-            outermost.push(path);
-        }
-    }
-    outermost
+/// The links of `/dev`, each with what it leads to, but for one in whose place a directory is shown.
+pub(super) fn device_links(program: &Program) -> Vec<(PathBuf, &'static str)> {
+    let links = DEVICE_LINKS.map(|(name, target)| (Path::new("/dev").join(name), target));
+    let grants = grants(program);
+    let is_free = |link: &Path| !grants.iter().any(|it| it.path.starts_with(link));
+    let free = links.into_iter().filter(|(link, _)| is_free(link));
+    free.collect()
 }
 
-fn is_of_system(path: &Path) -> bool {
-    system_directories().any(|it| path.starts_with(it))
+/// A directory that a program may use beside those of the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Grant<'a> {
+    pub(super) path: &'a Path,
+    /// Whether it may be changed, and not only read.
+    pub(super) is_writable: bool,
+    /// Whether it lies in a directory that is shown, too, and to which the opposite applies.
+    pub(super) is_nested: bool,
+}
+
+/// Directories that this program may use beside those of the system, parents first. Those are left
+/// out that lie in another to which the same applies.
+pub(super) fn grants(program: &Program) -> Vec<Grant<'_>> {
+    let readable = program.runner.needs.iter().chain(&program.readable);
+    let mut named: BTreeMap<&Path, bool> = readable.map(|it| (it.as_path(), false)).collect();
+    named.extend(program.writable.iter().map(|it| (it.as_path(), true)));
+    let mut grants: Vec<Grant<'_>> = Vec::new();
+    for (path, is_writable) in named {
+        // The innermost comes last.
+        let around = grants.iter().rfind(|it| path.starts_with(it.path));
+        let in_system = || system_directories().any(|it| path.starts_with(it));
+        let around = match around {
+            Some(around) => Some(around.is_writable),
+            None => in_system().then_some(false),
+        };
+        if around != Some(is_writable) {
+            grants.push(Grant {
+                path,
+                is_writable,
+                is_nested: around.is_some(),
+            });
+        }
+    }
+    grants
 }
 
 /// The entry by which processes of a run can be found.

@@ -6,7 +6,7 @@ use Fcntl;
 use Errno;
 
 my @canaries = map { "$_/canary" } split /:/, $ENV{CANARIES};
-my ($caller, $readable) = @ENV{qw(CALLER READABLE)};
+my ($caller, $readable, $writable) = @ENV{qw(CALLER READABLE WRITABLE)};
 my $scratch = $ENV{HOME};
 my %number = (
     add_key => 248, bpf => 321, clone => 56, clone3 => 435, io_uring_setup => 425, keyctl => 250,
@@ -69,6 +69,40 @@ for my $change (sub { open my $f, '>>', "$ENV{SKILL_DIR}/scripts/run.pl" }, sub 
     sub { rename "$ENV{SKILL_DIR}/scripts", "$ENV{SKILL_DIR}/x" }, sub { symlink '/', "$ENV{SKILL_DIR}/x" }) {
     try_it 'write a file', $change;
 }
+# What it may change it may not leave, nor use for more than data.
+for my $canary (@canaries) {
+    try_it 'read a file', sub { symlink $canary, "$writable/link$$"; open my $f, '<', "$writable/link$$" or return; <$f> };
+    try_it 'write a file', sub { symlink $canary, "$writable/link$$"; open my $f, '>>', "$writable/link$$" or return; print $f 'x' };
+    try_it 'link a file', sub { link $canary, "$writable/hard$$" };
+    try_it 'delete or move a file', sub { rename $canary, "$writable/moved" };
+}
+# In a file system of its own it may make what it likes beside it; the caller looks.
+open my $beside, '>', "$writable/../new";
+try_it 'make a device', sub { $ENV{X86_64} && syscall(133, "$writable/null", 020666, 0x103) == 0 };
+try_it 'make a set-user-ID file', sub { sysopen my $f, "$writable/a$$", O_CREAT | O_WRONLY, 04755 or return; -u $f };
+try_it 'make a set-user-ID file', sub { sysopen my $f, "$writable/a$$", O_CREAT | O_WRONLY, 02755 or return; -g $f };
+try_it 'make a set-user-ID file', sub { sysopen my $f, $writable, 020200000 | O_RDWR, 04755 or return; -u $f };
+for my $bit (04755, 02755) {
+    try_it 'make a set-user-ID file', sub { open my $f, '>', "$writable/b$$"; chmod $bit, "$writable/b$$"; (stat $f)[2] & 06000 };
+    try_it 'make a set-user-ID file', sub { open my $f, '>', "$writable/b$$"; chmod $bit, $f; (stat $f)[2] & 06000 };
+    $ENV{X86_64} or next;
+    # fchmodat, fchmodat2, mknod, mknodat, creat, openat2
+    try_it 'make a set-user-ID file', sub { open my $f, '>', "$writable/b$$"; syscall(268, -100, "$writable/b$$", $bit, 0); (stat $f)[2] & 06000 };
+    try_it 'make a set-user-ID file', sub { open my $f, '>', "$writable/b$$"; syscall(452, -100, "$writable/b$$", $bit, 0); (stat $f)[2] & 06000 };
+    try_it 'make a set-user-ID file', sub { syscall(133, "$writable/c$$", 0100000 | $bit, 0) == 0 };
+    try_it 'make a set-user-ID file', sub { syscall(259, -100, "$writable/d$$", 0100000 | $bit, 0) == 0 };
+    try_it 'make a set-user-ID file', sub { syscall(85, "$writable/e$$", $bit) >= 0 };
+    try_it 'make a set-user-ID file', sub { syscall(437, -100, "$writable/f$$", pack('QQQ', O_CREAT | O_WRONLY, $bit, 0), 24) >= 0 };
+}
+try_it 'fill a disk', sub {
+    open my $f, '>', "$writable/large" or return;
+    my $written = syswrite $f, 'x' x $ENV{MORE};
+    close $f and $written == $ENV{MORE};
+};
+# Last, since nothing can be tried in it if it is gone.
+try_it 'replace the data directory', sub { rename $writable, "$writable.moved" };
+try_it 'replace the data directory', sub { rename $writable, "$scratch/moved" };
+try_it 'replace the data directory', sub { unlink glob "$writable/*"; rmdir $writable };
 for my $device (qw(tty ptmx pts/ptmx pts/0 console kmsg mem port kvm fuse net/tun loop0 loop-control sda vda hda nvme0n1 mapper/control vhost-net userfaultfd input/event0 dri/card0)) {
     try_it 'open a device', sub { sysopen my $f, "/dev/$device", O_RDONLY | O_NONBLOCK };
     try_it 'open a device', sub { sysopen my $f, "/dev/$device", O_RDWR | O_NONBLOCK };

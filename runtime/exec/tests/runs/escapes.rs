@@ -6,13 +6,13 @@ use std::fs;
 use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use skillbundle_exec::Isolation;
+use skillbundle_exec::{Isolation, prepare_data_directory};
 use tempfile::TempDir;
 
 use crate::Case;
@@ -35,6 +35,9 @@ pub(crate) const CASES: &[Case] = &[
 /// Tries everything, and prints the name of what succeeds.
 const ATTACKS: &str = include_str!("attacks.pl");
 
+/// Bytes that may be written to the scratch directory.
+const SCRATCH: u64 = 1 << 20;
+
 /// Counts targets.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -42,6 +45,8 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 struct Target {
     canaries: Vec<TempDir>,
     readable: TempDir,
+    /// Holds the data directory.
+    around: TempDir,
     tcp: TcpListener,
     udp: UdpSocket,
     abstract_name: String,
@@ -101,6 +106,7 @@ impl Target {
             _listeners: [listen(&canaries[0]), listen(&readable)],
             canaries,
             readable,
+            around: open("/tmp").unwrap(),
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp,
             _abstract: UnixListener::bind_addr(&address).unwrap(),
@@ -123,6 +129,8 @@ impl Target {
                 "READABLE",
                 self.readable.path().to_str().unwrap().to_owned(),
             ),
+            ("WRITABLE", self.data().to_str().unwrap().to_owned()),
+            ("MORE", (SCRATCH + 1).to_string()),
             ("TCP", self.tcp.local_addr().unwrap().port().to_string()),
             ("UDP", self.udp.local_addr().unwrap().port().to_string()),
             ("ABSTRACT", self.abstract_name.clone()),
@@ -133,6 +141,10 @@ impl Target {
         rows.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
+    fn data(&self) -> PathBuf {
+        prepare_data_directory(&self.around.path().join("data")).unwrap()
+    }
+
     /// What has changed or arrived, though the script may not know.
     fn seen(&self) -> BTreeSet<String> {
         let mut seen = BTreeSet::new();
@@ -141,12 +153,24 @@ impl Target {
                 seen.insert(what.to_owned());
             }
         };
-        for directory in self.canaries.iter().chain([&self.readable]) {
+        let data = self.around.path().join("data");
+        note("replace the data directory", !data.is_dir());
+        let files = fs::read_dir(&data).into_iter().flatten();
+        for file in files.map(|it| it.unwrap().metadata().unwrap()) {
+            let mode = file.permissions().mode();
+            note(
+                "make a set-user-ID file",
+                file.is_file() && mode & 0o6000 != 0,
+            );
+            note("make a device", file.file_type().is_char_device());
+        }
+        let directories = self.canaries.iter();
+        for directory in directories.chain([&self.readable, &self.around]) {
             let names: Vec<_> = fs::read_dir(directory.path())
                 .unwrap()
                 .map(|it| it.unwrap().file_name())
                 .collect();
-            let known = ["canary", "socket", "datagrams", "pipe"];
+            let known = ["canary", "socket", "datagrams", "pipe", "data"];
             note(
                 "create a file",
                 names
@@ -196,6 +220,8 @@ fn attack(level: Isolation, network: bool) -> BTreeSet<String> {
     let mut program = perl(ATTACKS);
     program.environment = target.environment();
     program.readable = vec![target.readable.path().to_owned()];
+    program.writable = vec![target.data()];
+    program.limits.scratch_bytes = SCRATCH;
     program.network = network;
     let outcome = run(level, program);
     let printed = text(&outcome.stdout);

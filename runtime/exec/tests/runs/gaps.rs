@@ -104,6 +104,26 @@ const ROWS: &[(&[Isolation], &str, &str)] = {
             READABLE,
         ),
         (
+            &[Weak],
+            "fill a disk",
+            "write every file that the user can write",
+        ),
+        (
+            &[Weak],
+            "make a set-user-ID",
+            "write every file that the user can write",
+        ),
+        (
+            &[Weak],
+            "replace the data directory",
+            "write every file that the user can write",
+        ),
+        (
+            &[Namespaces, Bubblewrap, Landlock],
+            "fill a disk",
+            "fill the disk of a directory that it may change",
+        ),
+        (
             &[Bubblewrap],
             "connect to an abstract Unix socket",
             "connect to abstract Unix sockets if it may use the network",

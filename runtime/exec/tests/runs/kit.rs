@@ -29,6 +29,7 @@ pub(crate) fn program(runner: &str, name: &str, text: &str) -> Program {
         environment: Vec::new(),
         stdin: None,
         readable: Vec::new(),
+        writable: Vec::new(),
         directory: None,
         network: false,
         limits: Limits {

@@ -8,6 +8,7 @@
     reason = "a test that has no `#[test]` functions, since it is its own supervisor"
 )]
 
+mod data;
 mod ends;
 mod escapes;
 mod gaps;
@@ -40,8 +41,9 @@ fn main() -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(THREADS));
-    let groups: [(&str, &[Case]); 7] = [
+    let groups: [(&str, &[Case]); 8] = [
         ("program", program::CASES),
+        ("data", data::CASES),
         ("ends", ends::CASES),
         ("limits", limits::CASES),
         ("system", system::CASES),

@@ -134,7 +134,7 @@ if __name__ == '__main__':
     );
 }
 
-fn may_all_read(runner: &Runner) -> bool {
+pub(crate) fn may_all_read(runner: &Runner) -> bool {
     let mut above = runner.program.ancestors().skip(1);
     above.all(|it| fs::metadata(it).unwrap().permissions().mode() & 0o5 == 0o5)
 }
