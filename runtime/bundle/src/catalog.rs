@@ -118,6 +118,11 @@ impl<'a> Catalog<'a> {
                 .collect(),
             asset_max_bytes: row.asset_max_bytes.to_native(),
             asset_inline_max_bytes: row.asset_inline_max_bytes.to_native(),
+            agents: self
+                .strings(&row.agents)?
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         })
     }
 

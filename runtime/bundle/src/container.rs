@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rkyv::util::AlignedVec;
+use sha2::Digest;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::catalog::Catalog;
@@ -270,6 +271,11 @@ impl Bundle {
 fn place(header: &Header, section: Section) -> Result<Range<usize>, Error> {
     let range = header.range(section);
     Ok(narrow(range.start)?..narrow(range.end)?)
+}
+
+/// SHA-256, the digest of bodies, files and inputs.
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    sha2::Sha256::digest(bytes).into()
 }
 
 /// Lower-case hexadecimal.

@@ -6,6 +6,7 @@
 //! the source format of skills or on how they are served.
 
 mod argument;
+mod contract;
 mod model;
 mod settings;
 
@@ -42,7 +43,12 @@ mod sample;
 
 pub use argument::variable_of;
 pub use catalog::{Catalog, Root};
-pub use container::{Bundle, SectionInfo, hex, publish};
+pub use container::{Bundle, SectionInfo, hex, publish, sha256};
+pub use contract::{
+    Category, Contract, ContractEntry, DEFAULT_TIMEOUT_SECONDS, FailureCode, FailureMode,
+    FailureSeverity, MAX_CONTRACT_DESCRIPTION, MAX_CONTRACT_NAME, TIMEOUT_SECONDS, is_agent_name,
+    is_contract_name,
+};
 pub use error::Error;
 pub use extension::{
     Child, Page, Publication, Published, PublishedSkill, Resource, Unpublished, numbered,

@@ -96,6 +96,7 @@ fn entry(skill: &Skill<'_>, roots: u32) -> Result<SkillEntry, Error> {
             .iter()
             .map(file_entry)
             .collect::<Result<_, _>>()?,
+        contract: skill.contract()?.map(|it| it.to_entry()),
     })
 }
 

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::contract::ContractEntry;
 use crate::settings::Settings;
 
 /// Everything that goes into one bundle.
@@ -138,6 +139,8 @@ pub struct SkillEntry {
     pub body: Range<usize>,
     /// Its files, sorted by path.
     pub files: Vec<FileEntry>,
+    /// What it promises as a typed capability.
+    pub contract: Option<ContractEntry>,
 }
 
 /// A file of a skill.

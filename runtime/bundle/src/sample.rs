@@ -30,6 +30,7 @@ pub(crate) fn skill(path: &str, body: &str) -> SkillEntry {
         source: Arc::from(format!("{head}{body}").into_bytes()),
         text_start: 0,
         files: Vec::new(),
+        contract: None,
     }
 }
 

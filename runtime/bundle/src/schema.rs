@@ -54,6 +54,8 @@ schema! {
         flags: u32,
         /// Rows of `strings`.
         script_extensions: Rows,
+        /// Rows of `strings`.
+        agents: Rows,
     }
 
     struct RootRow {
@@ -97,6 +99,8 @@ schema! {
         flags: u32,
         /// Bytes of the path that come before the path in the root.
         prefix: u32,
+        /// Row of `contracts`, or [`NONE`].
+        contract: u32,
     }
 
     struct FileRow {
@@ -115,6 +119,24 @@ schema! {
         description: Str,
         default: Str,
         flags: u32,
+    }
+
+    struct ContractRow {
+        /// The skill that has it.
+        skill: u32,
+        /// Index into the categories of the specification.
+        category: u32,
+        /// A bit for each failure that its handler may report.
+        failure_modes: u32,
+        timeout_seconds: u32,
+        /// Rows of `strings`.
+        assigned_to: Rows,
+        /// Rows of `strings`.
+        success_criteria: Rows,
+        input_schema: Str,
+        output_schema: Str,
+        /// Empty if there is none.
+        handler: Str,
     }
 
     /// Bytes in `BODY` or `FILES`.
@@ -174,6 +196,8 @@ schema! {
         chains: Vec<u32>,
         files: Vec<FileRow>,
         args: Vec<ArgRow>,
+        /// In the order of their skills.
+        contracts: Vec<ContractRow>,
         blobs: Vec<BlobRow>,
         names: Vec<NameRow>,
         /// Open addressing over exact paths: 0 is empty, else skill id + 1.

@@ -36,6 +36,8 @@ pub struct Settings {
     pub asset_max_bytes: u64,
     /// Maximum size of a text file shown inline, in bytes.
     pub asset_inline_max_bytes: u64,
+    /// The agents that contracts may name; empty if they may name any.
+    pub agents: Vec<String>,
 }
 
 /// One setting: how it is written, who may set it, and what it means.
@@ -79,6 +81,8 @@ pub enum SettingKind {
     Switch(fn(&mut Settings) -> &mut bool),
     /// Narrow: a subset of the default's items.
     Subset(fn(&mut Settings) -> &mut Vec<String>),
+    /// Tune: a list of names.
+    Names(fn(&mut Settings) -> &mut Vec<String>),
     /// No effect in content, and not stored; the default is JSON. Content may repeat it, because
     /// people copy the whole example of the specification.
     Operator(ValueType, &'static str),
@@ -111,6 +115,9 @@ pub enum ValueType {
     Path,
     /// A list of files or directories.
     Paths,
+    /// Where a journal is kept: `off`, `on`, a file, `jsonl:` and a file, or the address of a
+    /// PostgreSQL server, whose password only the environment may hold.
+    Destination,
     /// Text that only the environment may hold, since files and command lines are read by others.
     Secret,
 }
@@ -172,9 +179,11 @@ pub static SETTINGS: &[Setting] = &[
     program("scripts", "require_isolation", ValueType::Choice(ISOLATIONS), "\"weak\"", "the weakest isolation with which scripts are run"),
     program("scripts", "network", ValueType::Boolean, "false", "whether scripts may use the network"),
     program("scripts", "directories", ValueType::Paths, "[]", "directories that scripts may read and work in"),
+    program("scripts", "data_directory", ValueType::Path, "null", "directory that scripts may change and find again, as SKILL_DATA; else they keep nothing").option("--script-data"),
     program("scripts", "memory_bytes", ValueType::Whole(1, MOST), "2147483648", "most memory of a script"),
     setting("assets", "max_size_bytes", SettingKind::LowerBytes(|it| &mut it.asset_max_bytes), "bytes", "size of the largest file that is served"),
     setting("assets", "inline_text_max_bytes", SettingKind::LowerBytes(|it| &mut it.asset_inline_max_bytes), "bytes", "size of the largest text that is shown inline").without_effect(),
+    setting("contracts", "agents", SettingKind::Names(|it| &mut it.agents), "", "agents that contracts may name; any if the list is empty"),
     setting("analytics", "enabled", SettingKind::Operator(ValueType::Boolean, "false"), "", "whether events are recorded").enabled_by("ANALYTICS_ENDPOINT").without_effect(),
     setting("analytics", "endpoint", SettingKind::Operator(ValueType::Url, "\"\""), "", "where events are sent").variable("ANALYTICS_ENDPOINT").without_effect(),
     program("content", "trust_config", ValueType::Boolean, "false", "whether content may also raise limits").option("--trust-content-config"),
@@ -188,8 +197,13 @@ pub static SETTINGS: &[Setting] = &[
     program("serve", "tools", ValueType::Text, "null", "tools and presets to offer, separated by commas; else those that find, load and read skills").option("--tools"),
     program("serve", "dotted_names", ValueType::Boolean, "false", "whether tools have dotted names").option("--dotted-names"),
     program("serve", "description_bytes", ValueType::Whole(0, MOST), "null", "most bytes of the description that lists the skills; else 2048, or what the client keeps").option("--description-bytes"),
+    program("serve", "typed_tools", ValueType::Boolean, "false", "whether each skill with a contract is a tool of its own").option("--typed-tools"),
+    program("serve", "agent", ValueType::Text, "null", "the agent that clients are; else they say which one they are").option("--agent"),
     program("http", "token", ValueType::Secret, "null", "token that clients of --http must have").variable("SKILLBUNDLE_TOKEN").option("--token-file"),
     program("cache", "directory", ValueType::Path, "null", "where compiled skills are kept, or `off`; else in the user's cache").variable("SKILLBUNDLE_CACHE"),
+    program("journal", "destination", ValueType::Destination, "\"on\"", "where invocations are recorded; `on` is a file in the user's state").variable("SKILLBUNDLE_JOURNAL").option("--journal"),
+    program("journal", "calls", ValueType::Boolean, "false", "whether runs of scripts and routing decisions are recorded, too"),
+    program("journal", "retention_days", ValueType::Whole(0, 36_500), "30", "days after which an SQLite journal removes what it holds; 0 keeps it"),
     program("log", "level", ValueType::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "\"warn\"", "what `serve` logs on stderr; with info each request of --http").variable("SKILLBUNDLE_LOG"),
 ];
 
@@ -244,7 +258,7 @@ impl Setting {
             SettingKind::Count(_) | SettingKind::Lower(_) => ValueType::Whole(1, u32::MAX as u64),
             SettingKind::LowerBytes(_) => ValueType::Whole(0, MOST),
             SettingKind::Switch(_) => ValueType::Boolean,
-            SettingKind::Subset(_) => ValueType::Texts,
+            SettingKind::Subset(_) | SettingKind::Names(_) => ValueType::Texts,
             SettingKind::Operator(value_type, _) | SettingKind::Program(value_type, _) => {
                 value_type
             }
@@ -284,7 +298,7 @@ impl Setting {
             SettingKind::Count(slot) | SettingKind::Lower(slot) => (*slot(it)).into(),
             SettingKind::LowerBytes(slot) => (*slot(it)).into(),
             SettingKind::Switch(slot) => (*slot(it)).into(),
-            SettingKind::Subset(slot) => std::mem::take(slot(it)).into(),
+            SettingKind::Subset(slot) | SettingKind::Names(slot) => std::mem::take(slot(it)).into(),
             SettingKind::Operator(..) | SettingKind::Program(..) => return None,
         })
     }
@@ -300,7 +314,9 @@ impl Setting {
             }
             SettingKind::LowerBytes(slot) => *slot(settings) = value.as_u64().unwrap_or_default(),
             SettingKind::Switch(slot) => *slot(settings) = value.as_bool().unwrap_or_default(),
-            SettingKind::Subset(slot) => *slot(settings) = texts(value).collect(),
+            SettingKind::Subset(slot) | SettingKind::Names(slot) => {
+                *slot(settings) = texts(value).collect();
+            }
             SettingKind::Operator(..) | SettingKind::Program(..) => {}
         }
     }
@@ -327,6 +343,7 @@ impl ValueType {
             Self::Url => "a URL".to_owned(),
             Self::Path => "a path".to_owned(),
             Self::Paths => "a list of paths".to_owned(),
+            Self::Destination => "off, on, a path, jsonl:PATH or postgres://…".to_owned(),
             Self::Secret => "a secret".to_owned(),
         }
     }
@@ -342,7 +359,7 @@ impl ValueType {
             Self::Boolean => value.is_boolean(),
             Self::Choice(words) => value.as_str().is_some_and(|it| words.contains(&it)),
             Self::Text | Self::Secret => value.is_string(),
-            Self::Path => value.as_str().is_some_and(|it| !it.is_empty()),
+            Self::Path | Self::Destination => value.as_str().is_some_and(|it| !it.is_empty()),
             Self::Texts | Self::Paths => {
                 let items = value.as_array();
                 items.is_some_and(|items| items.iter().all(Value::is_string))
@@ -372,7 +389,7 @@ impl ValueType {
             }
             Self::Choice(_) => text.trim().to_lowercase().into(),
             Self::Text | Self::Url => text.trim().into(),
-            Self::Path => text.into(),
+            Self::Path | Self::Destination => text.into(),
             Self::Paths => json()
                 .filter(|it| self.accepts(it))
                 .unwrap_or_else(|| [text].as_slice().into()),
@@ -475,6 +492,7 @@ impl Default for Settings {
             script_extensions: [".sh", ".ts", ".js", ".py"].map(str::to_owned).to_vec(),
             asset_max_bytes: 1_048_576,
             asset_inline_max_bytes: 10_240,
+            agents: Vec::new(),
         }
     }
 }
@@ -562,6 +580,7 @@ mod tests {
             script_extensions: vec![".py".to_owned()],
             asset_max_bytes: 11,
             asset_inline_max_bytes: 12,
+            agents: vec!["A".to_owned()],
         };
         let values = SETTINGS.iter().filter_map(|it| it.value(&settings));
         let values: Vec<Value> = values.collect();
@@ -578,7 +597,8 @@ mod tests {
             10,
             [".py"],
             11,
-            12
+            12,
+            ["A"]
         ]);
         assert_eq!(Value::from(values), expected);
     }

@@ -95,6 +95,7 @@ fn read_all(skill: &Skill<'_>) -> Result<(), Error> {
     skill.frontmatter_json()?;
     skill.parent()?;
     skill.chain()?;
+    skill.contract()?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use skillbundle_search::{keywords, parallel};
 
 use crate::blobs::{Blob, Blobs};
 use crate::content::chain;
+use crate::contract::{Category, ContractEntry};
 use crate::error::Error;
 use crate::frontmatter_terms::FrontmatterTerms;
 use crate::header::VERSION;
@@ -23,8 +24,8 @@ use crate::model::{
 };
 use crate::names::{ADDRESS, addressed, one_line, slots};
 use crate::schema::{
-    ArgRow, FINGERPRINT, FileRow, Index, NONE, NameRow, ResourceRow, RootRow, Rows, SettingsRow,
-    SkillRow, Str, flag,
+    ArgRow, ContractRow, FINGERPRINT, FileRow, Index, NONE, NameRow, ResourceRow, RootRow, Rows,
+    SettingsRow, SkillRow, Str, flag,
 };
 use crate::settings::Settings;
 use crate::{extension, mime};
@@ -182,6 +183,7 @@ struct Writer<'a> {
     chains: Vec<u32>,
     files: Vec<FileRow>,
     args: Vec<ArgRow>,
+    contracts: Vec<ContractRow>,
     blobs: Blobs<'a>,
     /// The blobs of each skill: its Markdown file, then its files in the order of the set.
     contents: Vec<extension::Contents>,
@@ -242,6 +244,7 @@ impl<'a> Writer<'a> {
             chains: std::mem::take(&mut self.chains),
             files: std::mem::take(&mut self.files),
             args: std::mem::take(&mut self.args),
+            contracts: std::mem::take(&mut self.contracts),
             blobs: std::mem::take(&mut self.blobs.rows),
             published: published.skills,
             published_listed: narrow(published.listed)?,
@@ -268,6 +271,7 @@ impl<'a> Writer<'a> {
             flags: bit(settings.refresh_enabled, flag::REFRESH)
                 | bit(settings.scripts_enabled, flag::SCRIPTS),
             script_extensions: self.string_list(&settings.script_extensions)?,
+            agents: self.string_list(&settings.agents)?,
         })
     }
 
@@ -333,7 +337,30 @@ impl<'a> Writer<'a> {
                 | bit(skill.audience == Audience::People, flag::PEOPLE)
                 | bit(skill.audience == Audience::Nobody, flag::NOBODY),
             prefix: narrow(skill.prefix)?,
+            contract: match &skill.contract {
+                Some(contract) => self.contract(id, contract)?,
+                None => NONE,
+            },
         })
+    }
+
+    fn contract(&mut self, skill: usize, contract: &ContractEntry) -> Result<u32, Error> {
+        let category = Category::ALL.iter().position(|it| *it == contract.category);
+        let modes = contract.failure_modes.iter();
+        let row = ContractRow {
+            skill: narrow(skill)?,
+            category: narrow(category.unwrap_or(usize::MAX))?,
+            failure_modes: modes.fold(0, |all, it| all | it.bit()),
+            timeout_seconds: contract.timeout_seconds,
+            assigned_to: self.string_list(&contract.assigned_to)?,
+            success_criteria: self.string_list(&contract.success_criteria)?,
+            input_schema: self.intern(&contract.input_schema)?,
+            output_schema: self.intern(&contract.output_schema)?,
+            handler: self.intern(contract.handler.as_deref().unwrap_or_default())?,
+        };
+        let id = narrow(self.contracts.len())?;
+        self.contracts.push(row);
+        Ok(id)
     }
 
     /// The rows of the skill's files sorted by path, and their blobs in the order of the set.
