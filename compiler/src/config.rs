@@ -243,6 +243,9 @@ impl SettingValue<'_> {
                 *slot(settings) = self.fields.bool(key, out).unwrap_or(false);
             }
             SettingKind::Subset(slot) => self.subset(slot(settings), out),
+            SettingKind::Names(slot) => {
+                *slot(settings) = self.fields.list(key, out).unwrap_or_default();
+            }
             SettingKind::Operator(..) | SettingKind::Program(..) => self.operator(out),
         }
     }

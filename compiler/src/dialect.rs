@@ -49,6 +49,7 @@ fn common(source: &MarkdownFile<'_>, fields: &Fields<'_>, out: &mut Vec<Diagnost
         text_start: document.text_start,
         body: document.body.clone(),
         files: Vec::new(),
+        contract: None,
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use skillbundle_format::{FileEntry, SkillEntry};
 use skillbundle_search::parallel;
 
-use crate::Failed;
 use crate::assets::Declaration;
+use crate::contract::ContractSpans;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::dialect::{self, MarkdownFile};
 use crate::discover::{Claims, Discovery, FileKind, classify};
@@ -17,6 +17,7 @@ use crate::frontmatter::{self, Document, keys};
 use crate::paths::{ancestors, directory, file_name, is_marker, join, stem};
 use crate::reuse::{Reuse, Traits};
 use crate::source::{FileId, ReadError, Tree, TreeEntry};
+use crate::{Failed, contract};
 
 /// A skill as described by its own file. Parent and files are added later.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(crate) struct Draft {
     pub(crate) name_span: Option<Span>,
     /// Where its files come from.
     pub(crate) content: FileOrigin,
+    /// Where the parts of its contract are.
+    pub(crate) contract_spans: ContractSpans,
     /// Whether it is below a dot folder, which puts it last in order.
     pub(crate) in_dot_folder: bool,
 }
@@ -71,8 +74,18 @@ impl Draft {
             shown,
             name_span,
             content,
+            contract_spans: ContractSpans::default(),
             in_dot_folder,
         }
+    }
+
+    /// Adds the contract that the frontmatter has.
+    pub(crate) fn with_contract(mut self, document: &Document, out: &mut Vec<Diagnostic>) -> Self {
+        if let Some((contract, spans)) = contract::read(document, &self.entry, out) {
+            self.entry.contract = Some(contract);
+            self.contract_spans = spans;
+        }
+        self
     }
 
     /// The files that a page declares, as root and path.

@@ -59,7 +59,9 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
                 // If it is a copy, nothing is lost.
                 let is_copy = matches!(&reason, Unpublished::Taken(other)
                     if set.skills[*other].source == skill.source);
-                let severity = if is_copy {
+                // The name of a skill with a contract follows another specification.
+                let is_typed = skill.contract.is_some();
+                let severity = if is_copy || is_typed {
                     Severity::Info
                 } else {
                     diagnostic.severity

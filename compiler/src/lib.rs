@@ -5,6 +5,7 @@
 
 mod assets;
 mod config;
+mod contract;
 mod dialect;
 mod discover;
 mod draft;
@@ -291,17 +292,19 @@ impl Sources {
 
     /// Runs the passes that need no more files.
     fn check(self, options: &Options) -> Compiled {
-        let (tree, mut out) = (self.tree, self.out);
+        let (tree, mut out, mut drafts) = (self.tree, self.out, self.drafts);
         out.extend(source::diagnostics(
             &tree,
             options.optional_roots,
             |root, path| relevance(path, &self.discovered[root].claims),
         ));
-        let positions: Vec<_> = self.drafts.iter().map(extension::Position::of).collect();
+        let settings = config::settings(&tree, &mut out);
+        contract::check(&mut drafts, &settings.agents, &mut out);
+        let positions: Vec<_> = drafts.iter().map(extension::Position::of).collect();
         let set = SkillSet {
-            settings: config::settings(&tree, &mut out),
+            settings,
             roots: self.roots,
-            skills: self.drafts.into_iter().map(|draft| draft.entry).collect(),
+            skills: drafts.into_iter().map(|draft| draft.entry).collect(),
         };
         extension::check(&set, &positions, &mut out);
         let states = reuse::states(&tree, &self.files, &out);

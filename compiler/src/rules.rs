@@ -123,6 +123,13 @@ rules! {
     ReferenceLeavesSkill "reference-leaves-skill" Warning "A reference leads out of the skill and breaks once the skill is installed."
     BrokenReference "broken-reference" Warning "A reference leads to a file that does not exist."
 
+    // Contracts.
+    ContractShape "contract-shape" Error "A contract is malformed, so the skill cannot be invoked."
+    ContractName "contract-name" Error "The name or description does not fit a skill with a contract, so it cannot be invoked."
+    ContractSchema "contract-schema" Error "A schema of a contract is not valid, so the skill cannot be invoked."
+    ContractAgent "contract-agent" Error "A contract names an agent that does not exist, so the skill cannot be invoked."
+    ContractHandler "contract-handler" Error "The handler of a contract cannot be run, so the skill cannot be invoked."
+
     // config.yaml.
     ConfigNeedsOperator "config-needs-operator" Warning "Only the operator may set this; the value has no effect."
     ConfigUnknownKey "config-unknown-key" Warning "The configuration has an unknown key."

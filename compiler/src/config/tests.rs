@@ -20,7 +20,10 @@ fn the_documented_settings_are_those_of_the_table() {
 
 fn row(setting: &Setting) -> Row {
     let may = match setting.kind {
-        SettingKind::Fraction(_) | SettingKind::Positive(_) | SettingKind::Count(_) => "tune",
+        SettingKind::Fraction(_)
+        | SettingKind::Positive(_)
+        | SettingKind::Count(_)
+        | SettingKind::Names(_) => "tune",
         SettingKind::Lower(_) | SettingKind::LowerBytes(_) => "lower",
         SettingKind::Switch(_) => "turn off",
         SettingKind::Subset(_) => "narrow",
@@ -117,6 +120,8 @@ scripts:
 assets:
   max_size_bytes: 1000
   inline_text_max_bytes: 10
+contracts:
+  agents: [A, B]
 ";
     let (settings, found) = read(yaml);
     assert_eq!(found, ["not-a-boolean 8:12"]);
@@ -136,6 +141,7 @@ assets:
             script_extensions: vec![".py".to_owned()],
             asset_max_bytes: 1000,
             asset_inline_max_bytes: 10,
+            agents: vec!["A".to_owned(), "B".to_owned()],
         }
     );
 }

@@ -50,12 +50,8 @@ pub(crate) fn read(
         ..common(source, &fields, out)
     };
     let content = FileOrigin::Directory(directory.to_owned(), declared);
-    Some(Draft::new(
-        entry,
-        source.shown.to_owned(),
-        name_span,
-        content,
-    ))
+    let draft = Draft::new(entry, source.shown.to_owned(), name_span, content);
+    Some(draft.with_contract(source.document, out))
 }
 
 /// A text that must not be missing or blank.

@@ -58,12 +58,8 @@ pub(crate) fn read(
     };
     let declared = assets::declarations(source.document, out);
     let content = FileOrigin::Resources(resources.map(str::to_owned), declared);
-    Some(Draft::new(
-        entry,
-        source.shown.to_owned(),
-        name_span,
-        content,
-    ))
+    let draft = Draft::new(entry, source.shown.to_owned(), name_span, content);
+    Some(draft.with_contract(source.document, out))
 }
 
 /// Keywords make a page a skill. If the key exists, or the file is a `_root.md` or

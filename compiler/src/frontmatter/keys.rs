@@ -11,6 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 // Keys that the compiler itself reads.
 pub(crate) const ARGS: &str = "args";
 pub(crate) const ASSETS: &str = "assets";
+pub(crate) const CONTRACT: &str = "contract";
 pub(crate) const DEFAULT: &str = "default";
 pub(crate) const DESCRIPTION: &str = "description";
 pub(crate) const EXECUTION: &str = "execution";
@@ -87,13 +88,14 @@ const TREE: &[Key] = &[
     key(SCRIPTS, Custom("list of files"), "empty", "files to run"),
 ];
 
-/// Keys that the compiler passes on: of Claude Code, of contracts (spec 5), of
-/// `skillbundle eval`.
+/// Keys that the compiler passes on: of Claude Code and other programs, of `skillbundle eval`; and
+/// contracts, which both dialects can have.
 #[rustfmt::skip]
 const OTHER: &[Key] = &[
     key("agent", Text, "none", "Claude Code: the kind of agent that runs the skill"),
     key("argument-hint", Text, "none", "Claude Code: shown when a user types the skill's name"),
     key("arguments", Custom("list"), "none", "Claude Code: names of the arguments"),
+    key(CONTRACT, Custom("set of keys"), "none", "makes the skill one that `invoke_skill` runs, with checked input and output"),
     key("context", Text, "none", "Claude Code: `fork` runs the skill in an agent of its own"),
     key("default-enabled", Boolean, "`true`", "Claude Code: whether the skill is on at first; if not, it is for people only"),
     key("disable-model-invocation", Boolean, "`false`", "only people can start the skill: it is a prompt, and in no list, route or search of a model"),
@@ -101,14 +103,11 @@ const OTHER: &[Key] = &[
     key("display-name", Text, "none", "Claude Code: the name that users see"),
     key("effort", Text, "none", "Claude Code: how much the model should think"),
     key("hooks", Custom("map"), "none", "Claude Code: commands to run on events"),
-    key("input_schema", Custom("JSON schema"), "none", "contract: what the skill takes"),
     key("model", Text, "none", "Claude Code: the model that runs the skill"),
-    key("output_schema", Custom("JSON schema"), "none", "contract: what the skill returns"),
     key("paths", Custom("text or list"), "none", "Claude Code: files that the skill is about"),
-    key("permissions", Custom("any"), "none", "contract: what the skill may do"),
+    key("permissions", Custom("any"), "none", "other programs: what the skill may do"),
     key("shell", Text, "none", "Claude Code: the shell for its commands"),
-    key("timeout", Custom("number"), "none", "contract: seconds after which it is stopped"),
-    key("tools", Custom("text or list"), "none", "contract: tools that the skill uses"),
+    key("tools", Custom("text or list"), "none", "other programs: tools that the skill uses"),
     key(TRIGGERS, Custom("list of text"), "none", "requests that `skillbundle eval` replays: they should find this skill"),
     key("user-invocable", Boolean, "`true`", "whether people can start the skill as a prompt"),
     key("version", Text, "none", "the skill's version"),
