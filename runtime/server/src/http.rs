@@ -21,15 +21,17 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::LAST_SCRIPTS;
+use skillbundle_journal::Journal;
+
 use crate::mcp::Server;
 use crate::scripts::Scripts;
 use crate::source::{Refresher, Source};
 use crate::{Error, Options, platform};
+use crate::{LAST_EVENTS, LAST_SCRIPTS};
 use auth::Auth;
 use service::Service;
 
-pub use auth::Token;
+pub use auth::{AgentToken, Token};
 
 /// Where to serve, and who may use it.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// The token that every request must carry. Required beyond loopback.
     pub token: Option<Token>,
+    /// Tokens of agents: who carries one is that agent. A server with any requires a token.
+    pub agents: Vec<AgentToken>,
 }
 
 /// How much is served at one time, and how long each step may take.
@@ -95,6 +99,7 @@ pub struct Bound {
     address: SocketAddr,
     service: Service,
     scripts: Scripts,
+    journal: Journal,
     limits: Limits,
 }
 
@@ -111,7 +116,7 @@ fn bind_within(
     limits: Limits,
 ) -> Result<Bound, Error> {
     let wanted = settings.address;
-    if settings.token.is_none() && !wanted.ip().is_loopback() {
+    if settings.token.is_none() && settings.agents.is_empty() && !wanted.ip().is_loopback() {
         return Err(Error::TokenMissing(wanted));
     }
     let refused = |source| Error::Listen {
@@ -126,6 +131,7 @@ fn bind_within(
     let server = Server::new(refresher.clone(), options);
     Ok(Bound {
         scripts: server.scripts.clone(),
+        journal: server.journal.clone(),
         listener,
         address,
         service: Service::new(auth, refresher, server, limits),
@@ -146,11 +152,12 @@ impl Bound {
             .enable_all()
             .build()
             .map_err(Error::Runtime)?;
-        let scripts = self.scripts.clone();
+        let (scripts, journal) = (self.scripts.clone(), self.journal.clone());
         let ended = runtime.block_on(self.until(platform::asked_to_stop()));
         // A load under way must not keep the process alive. This ends the calls of scripts, too.
         runtime.shutdown_background();
         scripts.wait_for_all(LAST_SCRIPTS);
+        journal.close(LAST_EVENTS);
         ended
     }
 

@@ -72,6 +72,10 @@ pub(crate) struct Meta<'a> {
     capabilities: Option<&'a RawValue>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
     client: Option<&'a RawValue>,
+    #[serde(borrow, rename = "skillbundle/invoking_agent")]
+    agent: Option<&'a RawValue>,
+    #[serde(borrow, rename = "skillbundle/correlation_id")]
+    correlation_id: Option<&'a RawValue>,
     #[serde(borrow, rename = "progressToken")]
     progress_token: Option<&'a RawValue>,
 }
@@ -282,6 +286,16 @@ impl<'a> Meta<'a> {
         }
         let client: Client = serde_json::from_str(self.client?.get()).ok()?;
         Some(client.name)
+    }
+
+    /// The agent that calls a skill as a tool of its own.
+    pub(crate) fn agent(&self) -> Option<String> {
+        serde_json::from_str(self.agent?.get()).ok()
+    }
+
+    /// What such a call belongs to.
+    pub(crate) fn correlation_id(&self) -> Option<String> {
+        serde_json::from_str(self.correlation_id?.get()).ok()
     }
 
     /// What the client calls the request in notifications of its progress, a string or number;

@@ -3,13 +3,15 @@
 //!
 //! [`serve`] takes a [`Source`] of skills and answers until its client leaves; [`Preview`] shows
 //! what such a client sees first. In reading order: `source` says where skills come from and keeps
-//! what is current; `scripts` decides which scripts of skills may be run; `jsonrpc` reads and writes
+//! what is current; `scripts` decides which scripts of skills may be run, and `invocations` what
+//! it means to invoke one by its contract; `jsonrpc` reads and writes
 //! messages, which `stdio` takes from the pipes that `platform` offers and `http` from sockets; `mcp`
 //! answers them, one row of a table per method and one file per tool. How skills are written is not
 //! known here.
 
 mod error;
 
+pub mod invocations;
 pub mod scripts;
 mod source;
 
@@ -50,6 +52,9 @@ const LIST_BYTES: usize = 16 * 1024;
 /// How long scripts may take to end when the server ends.
 const LAST_SCRIPTS: Duration = Duration::from_secs(2);
 
+/// How long the journal may take to write what waits when the server ends.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
+
 /// What the operator can choose.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -68,9 +73,24 @@ pub struct Options {
     pub overrides: Arc<Overrides>,
     /// What the operator has decided about scripts.
     pub scripts: ScriptOptions,
+    /// What is recorded, and where.
+    pub recording: Recording,
+    /// The agent that the clients are, whatever they say; `None` believes them.
+    pub agent: Option<String>,
+    /// Offer each skill that has a contract as a tool of its own.
+    pub typed_tools: bool,
     /// Methods of a test build.
     #[cfg(feature = "conformance-fixtures")]
     pub extra: Option<&'static Extra>,
+}
+
+/// What is recorded, and where.
+#[derive(Debug, Clone, Default)]
+pub struct Recording {
+    /// Where invocations are recorded.
+    pub journal: skillbundle_journal::Options,
+    /// Whether runs of scripts and routing decisions are recorded, too.
+    pub calls: bool,
 }
 
 impl Options {
@@ -96,7 +116,7 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
         .map_err(Error::Runtime)?;
     let skills = Refresher::new(source, &options.overrides);
     let server = Server::new(skills.clone(), options);
-    let scripts = server.scripts.clone();
+    let (scripts, journal) = (server.scripts.clone(), server.journal.clone());
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
         match stdio::run(server, input, output).await? {
@@ -110,5 +130,6 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
     // A load that is still running must not hold the process. This ends the calls of scripts, too.
     runtime.shutdown_background();
     scripts.wait_for_all(LAST_SCRIPTS);
+    journal.close(LAST_EVENTS);
     ended
 }

@@ -28,6 +28,7 @@ mod toolset;
 
 mod get_asset;
 mod get_skill;
+mod invoke_skill;
 mod list_skills;
 mod outputs;
 mod refresh_skills;
@@ -45,9 +46,11 @@ use std::time::Duration;
 
 use rmcp::model::{ErrorCode, Implementation, ProtocolVersion};
 use skillbundle_format::hosts::{self, Host};
+use skillbundle_journal::Journal;
 use tokio_util::sync::CancellationToken;
 
 use crate::Options;
+use crate::invocations::Invocations;
 use crate::jsonrpc::{Meta, Request, RpcError};
 use crate::scripts::Scripts;
 use crate::source::{Generation, NotLoaded, Refresher};
@@ -69,6 +72,8 @@ pub(crate) struct Server {
     refresher: Refresher,
     pub(crate) options: Options,
     pub(crate) scripts: Scripts,
+    pub(crate) journal: Journal,
+    invocations: Invocations,
     run_queue: RunQueue,
     /// What scripts have written that is no text.
     outputs: Arc<Outputs>,
@@ -112,6 +117,8 @@ pub(crate) struct Caller {
     pub(crate) notify: Notify,
     /// Told how long the response may take from now, by a task that takes longer than most.
     pub(crate) announce: Announce,
+    /// The agent that it is known to be.
+    pub(crate) agent: Option<Arc<str>>,
 }
 
 /// Sends a notification, one whole JSON message, to a client. Returns `false` once it is gone.
@@ -127,9 +134,13 @@ type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 impl Server {
     pub(crate) fn new(refresher: Refresher, options: Options) -> Self {
+        let scripts = Scripts::new(options.scripts.clone());
+        let journal = Journal::new(options.recording.journal.clone());
         Self {
             refresher,
-            scripts: Scripts::new(options.scripts.clone()),
+            invocations: Invocations::new(scripts.clone(), journal.clone()),
+            scripts,
+            journal,
             run_queue: RunQueue::default(),
             outputs: Arc::default(),
             options,

@@ -10,15 +10,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use skillbundle_exec::{Executor, Isolation, Limits, Program, ProgramFile, Run, Runner};
+use skillbundle_exec::{
+    Executor, Isolation, Limits, Program, ProgramFile, Run, Runner, prepare_data_directory,
+};
 use skillbundle_format::{
     Arg, Catalog, Execution, File, MAX_FILE_BYTES, Role, Settings, Skill, variable_of,
 };
 use skillbundle_search::suggest;
 
 pub use error::ScriptError;
-pub(crate) use report::is_text;
 pub use report::report;
+pub(crate) use report::{is_text, journal_entry};
 
 /// Bytes of one argument, and of all of them together. Linux allows 128 KiB for one variable.
 const ARGUMENT: usize = 32 * 1024;
@@ -26,6 +28,9 @@ const ARGUMENTS: usize = 256 * 1024;
 
 /// Time between the request to end a script and its end (spec 3 §8.4).
 const GRACE: Duration = Duration::from_secs(5);
+
+/// The variable with the path of the data directory.
+const DATA: &str = "SKILL_DATA";
 
 /// What the operator has decided about scripts.
 #[derive(Debug, Clone)]
@@ -36,6 +41,9 @@ pub struct ScriptOptions {
     pub runners: Vec<(String, String)>,
     /// Directories that scripts may read and work in.
     pub directories: Vec<PathBuf>,
+    /// A directory that all scripts may change, and whose path they get as `SKILL_DATA`. It is made
+    /// when one is started. `None`: they keep nothing.
+    pub data_directory: Option<PathBuf>,
     /// Whether scripts may use the network.
     pub network: bool,
     /// The strongest isolation that is tried.
@@ -110,6 +118,7 @@ impl Default for ScriptOptions {
             allow_project: false,
             runners: runners.map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec(),
             directories: Vec::new(),
+            data_directory: None,
             network: false,
             isolation: Isolation::Namespaces,
             require_isolation: Isolation::Weak,
@@ -185,10 +194,15 @@ impl Scripts {
         if is_of_project(&owner) && !self.0.options.allow_project {
             return Err(ScriptError::OfProject(owner.path.to_owned()));
         }
-        let environment = environment(&file, &call.args)?;
+        let mut environment = environment(&file, &call.args)?;
         let runner = self.runner(&file, &owner, &settings)?;
         let (readable, directory) = self.directories(call.directory.as_deref())?;
         let options = &self.0.options;
+        let data = options.data_directory.as_deref().map(located);
+        environment.extend(data.iter().map(|it| {
+            let path = it.to_string_lossy().into_owned();
+            (DATA.to_owned(), path)
+        }));
         Ok(PlannedScript {
             skill: skill.path.to_owned(),
             from: from.map(|it| it.path.to_owned()),
@@ -199,6 +213,7 @@ impl Scripts {
                 environment,
                 stdin: None,
                 readable,
+                writable: data.into_iter().collect(),
                 directory,
                 network: options.network,
                 limits: Limits {
@@ -214,8 +229,12 @@ impl Scripts {
         })
     }
 
-    /// Starts a script. Its files are handed over, and are not in the plan any more.
+    /// Starts a script, and makes its data directory if it is missing. Its files are handed over,
+    /// and are not in the plan any more.
     pub fn start(&self, planned: &mut PlannedScript) -> Result<RunningScript, ScriptError> {
+        for directory in &planned.program.writable {
+            prepare_data_directory(directory)?;
+        }
         *self.running() += 1;
         let counted = Counted(Arc::clone(&self.0));
         let files = std::mem::take(&mut planned.program.files);
@@ -316,6 +335,17 @@ impl Drop for Counted {
         let running = self.0.running.lock();
         *running.unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.ended.notify_all();
+    }
+}
+
+/// Where a data directory lies, whether it is there or not: without links, but for one in its place,
+/// which is refused when a script is started.
+fn located(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let parent = absolute.parent().and_then(|it| it.canonicalize().ok());
+    match parent.zip(absolute.file_name()) {
+        Some((parent, name)) => parent.join(name),
+        None => absolute,
     }
 }
 

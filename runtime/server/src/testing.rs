@@ -96,6 +96,7 @@ fn entry(
         text_start: 0,
         source: source.into_bytes().into(),
         files: Vec::new(),
+        contract: None,
     }
 }
 

@@ -7,10 +7,12 @@ use std::fs::File;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use hyper::Uri;
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
+use skillbundle_format::is_agent_name;
 use subtle::ConstantTimeEq;
 
 use super::Settings;
@@ -21,6 +23,7 @@ pub(super) struct Auth {
     hosts: Vec<Name>,
     origins: Vec<String>,
     token: Option<Token>,
+    agents: Vec<AgentToken>,
 }
 
 /// Why a request is rejected.
@@ -64,11 +67,16 @@ impl Auth {
             hosts,
             origins,
             token: settings.token,
+            agents: settings.agents,
         })
     }
 
-    /// Checks the head of a request.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Rejection> {
+    /// Checks the head of a request. Returns the agent that its token belongs to.
+    pub(super) fn check(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Option<Arc<str>>, Rejection> {
         self.check_host(uri, headers)?;
         if !headers
             .get_all(ORIGIN)
@@ -77,9 +85,23 @@ impl Auth {
         {
             return Err(Rejection::Origin);
         }
-        match &self.token {
-            Some(token) if !token.matches(headers.get(AUTHORIZATION)) => Err(Rejection::Token),
-            _ => Ok(()),
+        self.check_token(headers.get(AUTHORIZATION))
+    }
+
+    /// Every token is compared, so that the time does not tell which one is nearly right.
+    fn check_token(&self, given: Option<&HeaderValue>) -> Result<Option<Arc<str>>, Rejection> {
+        let mut agent = None;
+        for it in &self.agents {
+            if it.token.matches(given) {
+                agent = Some(Arc::clone(&it.agent));
+            }
+        }
+        let is_shared = self.token.as_ref().is_some_and(|it| it.matches(given));
+        let is_open = self.token.is_none() && self.agents.is_empty();
+        if agent.is_some() || is_shared || is_open {
+            Ok(agent)
+        } else {
+            Err(Rejection::Token)
         }
     }
 
@@ -167,6 +189,9 @@ const MIN_TOKEN: usize = 16;
 /// Maximum bytes of a token file. A larger one is another file, named by mistake.
 const MAX_TOKEN_FILE: u64 = 4096;
 
+/// Maximum bytes of a file with the tokens of agents: some thousands.
+const MAX_AGENTS_FILE: u64 = 1024 * 1024;
+
 /// The token that requests must carry as `Authorization: Bearer …`.
 pub struct Token(Box<[u8]>);
 
@@ -193,16 +218,7 @@ impl Token {
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let in_file =
             |error: &dyn fmt::Display| Error::Token(format!("{}: {error}", path.display()));
-        let file = File::open(path).map_err(|error| in_file(&error))?;
-        // Of the open file: by now the name could lead elsewhere.
-        let metadata = file.metadata().map_err(|error| in_file(&error))?;
-        if let Err(reason) = check_private(&metadata) {
-            return Err(in_file(&reason));
-        }
-        let mut text = String::new();
-        file.take(MAX_TOKEN_FILE)
-            .read_to_string(&mut text)
-            .map_err(|error| in_file(&error))?;
+        let text = read_private(path, MAX_TOKEN_FILE)?;
         Self::new(text.trim()).map_err(|error| in_file(&error))
     }
 
@@ -220,6 +236,67 @@ impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(..)")
     }
+}
+
+/// The token of an agent.
+#[derive(Debug)]
+pub struct AgentToken {
+    agent: Arc<str>,
+    token: Token,
+}
+
+impl AgentToken {
+    /// Reads the tokens of agents from a file that belongs to the user of this process and that no
+    /// one else may read: an agent's name, a space and its token on each line. Empty lines and lines
+    /// that begin with `#` are skipped. An agent may have several tokens; a token has one agent.
+    pub fn all_from_file(path: &Path) -> Result<Vec<Self>, Error> {
+        let text = read_private(path, MAX_AGENTS_FILE)?;
+        let mut all: Vec<Self> = Vec::new();
+        for (line, number) in text.lines().map(str::trim).zip(1..) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |problem: String| {
+                Error::Token(format!("{}, line {number}: {problem}", path.display()))
+            };
+            let parts = line.split_once(char::is_whitespace);
+            let (agent, token) = parts.ok_or_else(|| {
+                wrong("expected the name of an agent, a space and its token".to_owned())
+            })?;
+            if !is_agent_name(agent) {
+                return Err(wrong(format!("{agent:?} cannot be the name of an agent")));
+            }
+            let token = Token::new(token.trim()).map_err(|error| wrong(error.to_string()))?;
+            if all.iter().any(|it| it.token.0 == token.0) {
+                return Err(wrong("another line has the same token".to_owned()));
+            }
+            all.push(Self {
+                agent: agent.into(),
+                token,
+            });
+        }
+        if all.is_empty() {
+            let problem = format!("{}: no line has an agent and its token", path.display());
+            return Err(Error::Token(problem));
+        }
+        Ok(all)
+    }
+}
+
+/// Reads a file that belongs to the user of this process and that no one else may read.
+fn read_private(path: &Path, most: u64) -> Result<String, Error> {
+    let in_file = |error: &dyn fmt::Display| Error::Token(format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(|error| in_file(&error))?;
+    // Of the open file: by now the name could lead elsewhere.
+    let metadata = file.metadata().map_err(|error| in_file(&error))?;
+    if let Err(reason) = check_private(&metadata) {
+        return Err(in_file(&reason));
+    }
+    let mut text = String::new();
+    file.take(most)
+        .read_to_string(&mut text)
+        .map_err(|error| in_file(&error))?;
+    Ok(text)
 }
 
 #[cfg(unix)]
@@ -260,6 +337,7 @@ mod tests {
             hosts: owned(hosts),
             origins: owned(origins),
             token: None,
+            agents: Vec::new(),
         };
         let bound = settings.address;
         Auth::new(settings, bound).unwrap()

@@ -46,6 +46,8 @@ pub(super) struct Service {
 /// How far a request has come, and what the access log says of it.
 struct RequestProgress {
     stage: Stage,
+    /// The agent whose token it carries.
+    agent: Option<Arc<str>>,
     /// The method of the message.
     method: Option<String>,
     /// When its response must be there.
@@ -90,13 +92,15 @@ impl Service {
         let (head, body) = request.into_parts();
         let mut progress = RequestProgress {
             stage: Stage::Body,
+            agent: None,
             method: None,
             deadline: Deadline::after(self.limits.request),
             turn: None,
         };
         let mut response = match self.check_head(&head).await {
             Err(response) => response,
-            Ok(accepts) => {
+            Ok((accepts, agent)) => {
+                progress.agent = agent;
                 let passed = progress.deadline.passed();
                 let answer = self.answer_message(&head, accepts, body, activity, &mut progress);
                 tokio::select! {
@@ -112,15 +116,14 @@ impl Service {
         response
     }
 
-    /// What the client accepts, or the response if the head alone decides it.
-    async fn check_head(&self, head: &Parts) -> Result<Accepts, Response> {
+    /// What the client accepts and which agent it is, or the response if the head alone decides it.
+    async fn check_head(&self, head: &Parts) -> Result<(Accepts, Option<Arc<str>>), Response> {
         let path = head.uri.path();
         if let Some(response) = health::answer(&head.method, path, &self.refresher).await {
             return Err(response);
         }
-        if let Err(rejection) = self.auth.check(&head.uri, &head.headers) {
-            return Err(response::rejected(rejection));
-        }
+        let agent = self.auth.check(&head.uri, &head.headers);
+        let agent = agent.map_err(response::rejected)?;
         if path != PATH {
             return Err(response::text(
                 StatusCode::NOT_FOUND,
@@ -143,7 +146,7 @@ impl Service {
                 "expected application/json or text/event-stream in the header Accept",
             ));
         }
-        Ok(accepts)
+        Ok((accepts, agent))
     }
 
     /// Reads the message and answers it, as one of a limited number.
@@ -189,7 +192,7 @@ impl Service {
         });
         let mut answering = match answered {
             Some(answered) => Answering::done(rpc_response(era, &request, &answered, json)),
-            None => self.start(plan, request.into_owned(), era, accepts, &progress.deadline),
+            None => self.start(plan, request.into_owned(), era, accepts, progress),
         };
         let first = if accepts.events {
             timeout(self.limits.until_stream, answering.next())
@@ -216,11 +219,11 @@ impl Service {
         request: Request<'static>,
         era: Era,
         accepts: Accepts,
-        deadline: &Deadline,
+        progress: &RequestProgress,
     ) -> Answering {
         let server = self.server.clone();
         let cancelled = CancellationToken::new();
-        let deadline = deadline.clone();
+        let (deadline, agent) = (progress.deadline.clone(), progress.agent.clone());
         let announce: Announce = Arc::new(move |time| deadline.announce(time));
         Answering::new(cancelled.clone(), move |notify| {
             // A client that takes no events gets the response alone.
@@ -231,6 +234,7 @@ impl Service {
                     cancelled,
                     notify,
                     announce,
+                    agent,
                 };
                 let mut json = Vec::new();
                 let start = jsonrpc::begin_response(&request.id, &mut json);

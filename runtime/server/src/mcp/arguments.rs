@@ -17,6 +17,11 @@ impl<'a> Arguments<'a> {
         Self(given)
     }
 
+    /// All of them.
+    pub(crate) fn all(self) -> &'a JsonObject {
+        self.0
+    }
+
     /// Fails on any argument but these.
     pub(crate) fn only(self, known: &'static [&'static str]) -> Result<Self, ToolError> {
         match self.0.keys().find(|key| !known.contains(&key.as_str())) {

@@ -2,10 +2,13 @@
 //! if several fit about as well. `Catalog::route` decides which. Why costs a model more than it
 //! tells it, so it is said only on request.
 
+use std::time::SystemTime;
+
 use serde_json::{Value, json};
 use skillbundle_format::{
     Candidate, Decision, Error, Explanation, File, Role, Route, Skill, rounded,
 };
+use skillbundle_journal::{Event, RoutingDecision, Uuid};
 
 use super::broken;
 use super::tool_result::{ToolError, ToolResult};
@@ -28,6 +31,9 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let explain = arguments.flag("explain")?;
     let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;
+    if let Some(journal) = call.journal() {
+        journal.note(Event::Routing(decision(context, &route)));
+    }
     let candidate = |found| candidate(&route, found, explain);
     let mut answer = match (route.decision, route.candidates.as_slice()) {
         (Decision::Match, [best, ..]) => {
@@ -71,6 +77,27 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         Decision::Match => ToolResult::reading(answer.to_string(), None),
         _ => ToolResult::json(&answer),
     })
+}
+
+/// What the journal keeps.
+fn decision(request: &str, route: &Route<'_>) -> RoutingDecision {
+    let best = route.candidates.first().map(|it| it.skill.path);
+    let (outcome, chosen) = match route.decision {
+        Decision::Match => ("match", best),
+        Decision::Ambiguous(_) => ("ambiguous", None),
+        Decision::NoMatch => ("no_match", None),
+    };
+    let candidates = route.candidates.iter();
+    let candidates = candidates.map(|it| (it.skill.path.to_owned(), it.score));
+    RoutingDecision {
+        id: Uuid::now_v7(),
+        request: request.to_owned(),
+        chosen: chosen.map(str::to_owned),
+        outcome: outcome.to_owned(),
+        candidates: candidates.collect(),
+        correlation_id: None,
+        at: SystemTime::now(),
+    }
 }
 
 /// How the request was understood, and what `bm25f/1` decided by.
@@ -123,7 +150,7 @@ fn resolved<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Error
             .filter_map(|(file, from)| pick(file, Some(from)))
             .collect::<Result<Vec<_>, _>>()
     };
-    Ok(json!({
+    let mut answer = json!({
         "skill_path": skill.path,
         "score": rounded(found.score),
         "matched_keywords": route.matched_keywords(found)?,
@@ -132,7 +159,11 @@ fn resolved<'a>(route: &Route<'a>, found: &Candidate<'a>) -> Result<Value, Error
         "scripts": own(script)?,
         "inherited_assets": inherited(asset)?,
         "inherited_scripts": inherited(script)?,
-    }))
+    });
+    if let Some(contract) = skill.contract()? {
+        answer["contract"] = contract.to_json();
+    }
+    Ok(answer)
 }
 
 type Pick = fn(&File<'_>, Option<&Skill<'_>>) -> Option<Result<Value, Error>>;

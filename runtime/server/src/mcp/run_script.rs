@@ -5,7 +5,8 @@
 use std::time::Instant;
 
 use serde_json::Value;
-use skillbundle_exec::{Canceller, Event, Outcome};
+use skillbundle_exec::{Canceller, Event as RunEvent, Outcome};
+use skillbundle_journal::Event;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{Duration, MissedTickBehavior, interval_at};
@@ -115,7 +116,7 @@ impl Drop for KillOnDrop {
 
 /// Runs the script on a thread of its own, and reports progress. If the client no longer waits, the
 /// script is ended first.
-async fn run_to_the_end(
+pub(crate) async fn run_to_the_end(
     call: &TaskCall<'_>,
     scripts: &Scripts,
     mut planned: PlannedScript,
@@ -130,7 +131,7 @@ async fn run_to_the_end(
         let _ = started.send(KillOnDrop(script.run.canceller()));
         let counted = script.counted;
         let outcome = script.run.wait(|event| {
-            if let Event::LastLine(line) = event {
+            if let RunEvent::LastLine(line) = event {
                 // One that has not been taken yet is as good.
                 let _ = lines.try_send(line.to_owned());
             }
@@ -174,6 +175,10 @@ fn joined<T>(
 /// What the client sees. Output that is no text can be read as a resource for a while.
 fn result(server: &Server, planned: &PlannedScript, outcome: Outcome) -> ToolResult {
     let report = scripts::report(planned, &outcome);
+    if server.options.recording.calls {
+        let entry = scripts::journal_entry(planned, &outcome);
+        server.journal.note(Event::Script(entry));
+    }
     // For the record: which script, never with which values.
     tracing::info!(
         "ran {} of {}: exit code {}, {} ms, {}",

@@ -9,6 +9,7 @@ use skillbundle_search::typos;
 
 use super::tool_result::{ToolError, ToolResult, digest, shortened};
 use super::tools::ToolCall;
+use super::toolset::ToolSet;
 use super::{broken, skill_listing};
 use crate::source::Generation;
 
@@ -39,7 +40,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let catalog = call.skills.catalog()?;
     match catalog.by_name(name)? {
         Some(skill) if skill.audience() == Audience::People => Ok(for_people(&skill)?),
-        Some(skill) => Ok(found(&skill, call.skills)?),
+        Some(skill) => Ok(found(&skill, call.skills, call.toolset())?),
         None => Ok(not_found(name, catalog, call)?),
     }
 }
@@ -59,7 +60,11 @@ fn for_people(skill: &Skill<'_>) -> Result<ToolResult, Error> {
     Ok(ToolResult::reading(text, Some(about)).failing())
 }
 
-fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error> {
+fn found(
+    skill: &Skill<'_>,
+    generation: &Generation,
+    toolset: ToolSet,
+) -> Result<ToolResult, Error> {
     let content = match skill.dialect {
         Dialect::Folder => skill.text()?.into_owned(),
         // Its own file would be half of what its author means: it inherits the rest.
@@ -75,10 +80,11 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error
     let names = (base.starts_with("skill://") && !names.is_empty())
         .then(|| format!("Files: {}\n", names.join(", ")));
     let text = format!(
-        "Loading: {}\nBase directory: {base}\n{}{}\n{content}",
+        "Loading: {}\nBase directory: {base}\n{}{}\n{content}{}",
         skill.name,
         names.unwrap_or_default(),
-        note.unwrap_or_default()
+        note.unwrap_or_default(),
+        contract(skill, toolset)?.unwrap_or_default()
     );
     let mut about = json!({
         "name": skill.name,
@@ -92,6 +98,21 @@ fn found(skill: &Skill<'_>, generation: &Generation) -> Result<ToolResult, Error
         about["outdated"] = outdated.into();
     }
     Ok(ToolResult::reading(text, Some(about)))
+}
+
+/// How to invoke it, if it can be. The text of the folder dialect has the contract already.
+fn contract(skill: &Skill<'_>, toolset: ToolSet) -> Result<Option<String>, Error> {
+    let Some(tool) = toolset.name("invoke_skill") else {
+        return Ok(None);
+    };
+    let contract = skill.contract()?.filter(|it| it.handler.is_some());
+    Ok(contract.map(|contract| {
+        let how = format!("\n\nInvoke it with `{tool}` by its name, {}.", skill.name);
+        match skill.dialect {
+            Dialect::Folder => how,
+            Dialect::Tree => format!("{how} Its contract: {}", contract.to_json()),
+        }
+    }))
 }
 
 /// What its file names are relative to, if it has files.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::results::write;
 use super::{Era, Server};
+use crate::invocations::InvocationError;
 use crate::jsonrpc::RpcError;
 use crate::scripts::ScriptError;
 
@@ -126,6 +127,8 @@ pub(crate) enum ToolError {
     Cancelled,
     #[error(transparent)]
     Script(#[from] ScriptError),
+    #[error("{0}")]
+    Invocation(Box<InvocationError>),
 }
 
 struct Known<'a>(&'a [&'static str]);
@@ -269,6 +272,7 @@ impl ToolError {
             Self::NotLoaded(_) | Self::Damaged(_) => "skills_unavailable",
             Self::Cancelled => "cancelled",
             Self::Script(error) => error.code(),
+            Self::Invocation(error) => error.code(),
         }
     }
 }

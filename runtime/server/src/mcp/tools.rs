@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use skillbundle_exec::Isolation;
+use skillbundle_journal::Journal;
 
 use super::arguments::Arguments;
 use super::methods::Handler;
@@ -18,11 +19,11 @@ use super::results::{self, PageParams, write_cacheable_with};
 use super::tool_result::{ERROR_PROPERTIES, ToolError, ToolResult};
 use super::toolset::{ToolContext, ToolSet};
 use super::{
-    BoxFuture, Call, Caller, Server, Skills, get_asset, get_skill, list_skills, refresh_skills,
-    run_script, skill, skill_listing, skills_list, skills_search, tool_result,
+    BoxFuture, Call, Caller, Server, Skills, get_asset, get_skill, invoke_skill, list_skills,
+    refresh_skills, run_script, skill, skill_listing, skills_list, skills_search, tool_result,
 };
 use crate::Options;
-use crate::jsonrpc::{Request, RpcError};
+use crate::jsonrpc::{Meta, Request, RpcError};
 use crate::scripts::ScriptOptions;
 use crate::source::Generation;
 
@@ -97,8 +98,9 @@ pub(crate) struct TaskCall<'a> {
     pub(crate) server: &'a Server,
     pub(crate) arguments: Arguments<'a>,
     pub(crate) caller: &'a Caller,
-    /// What the client calls the request in notifications of its progress; `None` if it wants none.
-    progress_token: Option<&'a RawValue>,
+    /// The name that the tool was called by.
+    pub(crate) tool: &'a str,
+    pub(crate) meta: Meta<'a>,
 }
 
 /// The notification of how far a request has come.
@@ -130,6 +132,8 @@ pub(crate) struct ToolParams<'a> {
 /// The tool that a `tools/call` names, and the arguments for it.
 pub(crate) struct ToolRequest {
     tool: &'static ToolDefinition,
+    /// The name that it is called by.
+    name: String,
     arguments: Result<JsonObject, RpcError>,
 }
 
@@ -150,6 +154,7 @@ pub(crate) static TOOLS: &[ToolDefinition] = &[
     LIST_SKILLS,
     GET_ASSET,
     RUN_SCRIPT,
+    INVOKE_SKILL,
     REFRESH_SKILLS,
     #[cfg(test)]
     PANICS,
@@ -262,6 +267,36 @@ const RUN_SCRIPT: ToolDefinition = ToolDefinition {
     run: Run::Task(run_script::run),
 };
 
+const INVOKE_SKILL: ToolDefinition = ToolDefinition {
+    name: "invoke_skill",
+    dotted: None,
+    title: "Invoke Skill",
+    description: Some(
+        "Carries out a skill that has a contract: checks the input, runs its handler, checks the output. The text of the skill says what it takes.",
+    ),
+    next: &[("skill", "Read it with `{}` first.")],
+    input: invoke_skill::INPUT,
+    output: Some(invoke_skill::OUTPUT),
+    by_default: true,
+    effects: Effects::OfScripts,
+    run: Run::Task(invoke_skill::run),
+};
+
+/// A skill with a contract that is offered as a tool. Its name, description and schemas are the
+/// skill's.
+static TYPED: ToolDefinition = ToolDefinition {
+    name: "",
+    dotted: None,
+    title: "",
+    description: None,
+    next: &[],
+    input: r#"{"type":"object"}"#,
+    output: None,
+    by_default: false,
+    effects: Effects::OfScripts,
+    run: Run::Task(invoke_skill::run_typed),
+};
+
 const REFRESH_SKILLS: ToolDefinition = ToolDefinition {
     name: "refresh_skills",
     dotted: None,
@@ -338,10 +373,16 @@ pub(crate) fn find(name: &str) -> Option<&'static ToolDefinition> {
 /// The tools that are offered, as the protocol describes them.
 pub(crate) fn all(context: &ToolContext<'_>, options: &Options) -> Vec<rmcp::model::Tool> {
     let toolset = options.toolset(context);
-    toolset
-        .tools()
-        .map(|tool| tool.describe(context, toolset, options))
-        .collect()
+    let own = toolset.tools();
+    let own = own.map(|tool| tool.describe(context, toolset, options));
+    let is_offered = options.typed_tools && context.runs_scripts == Some(true);
+    let catalog = context.catalog.filter(|_| is_offered);
+    let typed = catalog.into_iter().flat_map(invoke_skill::typed_tools);
+    let annotations = TYPED.effects.annotations(&options.scripts);
+    // One that cannot be read is reported when it is called.
+    let typed = typed.filter_map(Result::ok);
+    let typed = typed.map(|tool| tool.with_annotations(annotations.clone()));
+    own.chain(typed).collect()
 }
 
 /// The tools that the client of a session is offered over these skills.
@@ -396,7 +437,11 @@ impl ToolRequest {
             Err(error) => (request.params::<Name<'_>>()?.name, Err(error)),
         };
         let tool = chosen(server, &name)?;
-        Ok(Self { tool, arguments })
+        Ok(Self {
+            tool,
+            name: name.into_owned(),
+            arguments,
+        })
     }
 
     /// What the tool needs.
@@ -450,7 +495,8 @@ fn work<'a>(
             server: call.server,
             arguments,
             caller,
-            progress_token: meta.progress_token(),
+            tool: call.tool.map_or("", |it| &it.name),
+            meta,
         };
         let reply = run(task).await;
         reply.unwrap_or_else(ToolResult::from).write(call.era, out)
@@ -459,9 +505,15 @@ fn work<'a>(
 
 /// The tool of this name, if the operator has not left it out.
 fn chosen(server: &Server, name: &str) -> Result<&'static ToolDefinition, RpcError> {
-    find(name)
-        .filter(|tool| server.options.tools.answers(tool))
-        .ok_or_else(|| unknown(server, name))
+    let found = find(name).filter(|tool| server.options.tools.answers(tool));
+    if found.is_none() && server.options.typed_tools {
+        let skills = server.refresher.loaded();
+        let catalog = skills.as_ref().and_then(|it| it.catalog().ok());
+        if find(name).is_none() && invoke_skill::is_typed_tool(catalog, name) {
+            return Ok(&TYPED);
+        }
+    }
+    found.ok_or_else(|| unknown(server, name))
 }
 
 fn unknown(server: &Server, name: &str) -> RpcError {
@@ -477,6 +529,12 @@ fn unknown(server: &Server, name: &str) -> RpcError {
 }
 
 impl ToolCall<'_> {
+    /// The journal, if the operator keeps one of calls.
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        let server = self.server;
+        server.options.recording.calls.then_some(&server.journal)
+    }
+
     /// The tools that an answer may name.
     pub(crate) fn toolset(&self) -> ToolSet {
         self.server.toolset(Some(self.skills))
@@ -488,10 +546,16 @@ impl ToolCall<'_> {
 }
 
 impl TaskCall<'_> {
+    /// The agent that the caller is known to be: by its token, or since the operator says so.
+    pub(crate) fn known_agent(&self) -> Option<String> {
+        let by_token = self.caller.agent.as_deref().map(str::to_owned);
+        by_token.or_else(|| self.server.options.agent.clone())
+    }
+
     /// Tells the client how far the request has come, if it wants to know. `progress` must grow from
     /// call to call.
     pub(crate) fn progress(&self, progress: f64, message: &str) {
-        let Some(progress_token) = self.progress_token else {
+        let Some(progress_token) = self.meta.progress_token() else {
             return;
         };
         let params = ProgressParams {

@@ -25,6 +25,7 @@ const PRESETS: &[(&str, &[&str])] = &[
     ),
     ("loader", &["skill"]),
     ("catalog", &["skills_list", "skills_search"]),
+    ("typed", &["skill", "invoke_skill"]),
 ];
 
 /// The preset of every tool, useful or not.
@@ -51,6 +52,11 @@ static UNUSED: &[Unused] = &[
         tool: "run_script",
         why: "no skill has a script for the server, or none may be run",
         applies: |context| Some(!context.runs_scripts?),
+    },
+    Unused {
+        tool: "invoke_skill",
+        why: "no skill has a contract, or no handler may be run",
+        applies: |context| Some(!context.runs_scripts? || !context.catalog?.has_contracts()),
     },
 ];
 
@@ -281,7 +287,7 @@ mod tests {
             ("skills.list", "skills_list"),
             (
                 "all",
-                "skill,get_skill,skills_search,skills_list,list_skills,get_asset,run_script,refresh_skills",
+                "skill,get_skill,skills_search,skills_list,list_skills,get_asset,run_script,invoke_skill,refresh_skills",
             ),
         ] {
             let tools: Tools = typed.parse().expect(typed);
@@ -314,7 +320,7 @@ mod tests {
         ] {
             let error = typed.parse::<Tools>().expect_err(typed).to_string();
             assert!(error.starts_with(expected), "{error}");
-            assert!(error.ends_with("; presets: router, loader, catalog, all"));
+            assert!(error.ends_with("; presets: router, loader, catalog, typed, all"));
         }
     }
 

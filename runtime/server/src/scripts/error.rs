@@ -135,6 +135,7 @@ impl ScriptError {
             Self::Exec(error) => match error {
                 skillbundle_exec::Error::TooWeak { .. } => "isolation_too_weak",
                 skillbundle_exec::Error::Unsupported(_) => "scripts_unsupported",
+                skillbundle_exec::Error::DataDirectory { .. } => "data_directory_refused",
                 _ => "script_not_started",
             },
         }

@@ -1,8 +1,11 @@
 //! The result of a script as JSON (spec 3 §8.4), with what a model needs to go on: what was cut,
 //! what was killed, and what to do next.
 
+use std::time::SystemTime;
+
 use serde_json::{Value, json};
 use skillbundle_exec::{Captured, Isolation, Outcome, Stopped};
+use skillbundle_journal::{ScriptRun, Uuid};
 
 use super::PlannedScript;
 
@@ -50,6 +53,22 @@ pub fn report(planned: &PlannedScript, outcome: &Outcome) -> Value {
         report["notes"] = json!(notes);
     }
     report
+}
+
+/// A run as the journal keeps it: which script, never with which values.
+pub(crate) fn journal_entry(planned: &PlannedScript, outcome: &Outcome) -> ScriptRun {
+    ScriptRun {
+        id: Uuid::now_v7(),
+        skill: planned.skill.clone(),
+        script: planned.program.script.clone(),
+        correlation_id: None,
+        exit_code: outcome.exit_code,
+        signal: outcome.signal,
+        duration_ms: u32::try_from(outcome.duration.as_millis()).unwrap_or(u32::MAX),
+        isolation: outcome.isolation.as_str().to_owned(),
+        timed_out: outcome.stopped == Some(Stopped::TimedOut),
+        at: SystemTime::now(),
+    }
 }
 
 /// What the caller should know about a result.

@@ -230,6 +230,7 @@ impl Dispatcher {
             notify: notify(&self.outbox),
             // A client here waits as long as it takes.
             announce: Arc::new(|_| ()),
+            agent: None,
         };
         let token = caller.cancelled.clone();
         let running = self

@@ -32,6 +32,7 @@ pub(super) fn settings() -> Settings {
         hosts: Vec::new(),
         origins: Vec::new(),
         token: None,
+        agents: Vec::new(),
     }
 }
 

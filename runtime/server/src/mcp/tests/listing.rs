@@ -76,7 +76,7 @@ fn every_tool_is_described_in_full() {
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
     assert_eq!(
-        names[..8],
+        names[..9],
         [
             "skill",
             "get_skill",
@@ -85,10 +85,11 @@ fn every_tool_is_described_in_full() {
             "list_skills",
             "get_asset",
             "run_script",
+            "invoke_skill",
             "refresh_skills"
         ]
     );
-    for tool in &tools[..8] {
+    for tool in &tools[..9] {
         let name = tool["name"].as_str().unwrap();
         assert!(
             name.len() <= 40 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_'),
@@ -100,7 +101,7 @@ fn every_tool_is_described_in_full() {
         assert_eq!(tool.get("outputSchema").is_none(), reads, "{name}");
         assert_eq!(
             tool["annotations"]["readOnlyHint"],
-            !["run_script", "refresh_skills"].contains(&name),
+            !["run_script", "invoke_skill", "refresh_skills"].contains(&name),
             "{name}"
         );
         assert!(
@@ -264,7 +265,7 @@ fn every_schema_is_json() {
     for tool in every_tool() {
         assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
     }
-    assert_eq!(TOOLS.len(), 9, "eight tools and the one that panics");
+    assert_eq!(TOOLS.len(), 10, "nine tools and the one that panics");
 }
 
 /// The names of the tools that this client is offered.
