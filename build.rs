@@ -2,7 +2,7 @@
 //! directory named by `SKILLBUNDLE_SKILLS` (relative to this file's directory).
 //! A skill with an error fails the build; warnings are shown. `skills/` is the
 //! handbook of this program, which the program is told; beside it, an empty
-//! bundle is compiled for `--no-embedded`.
+//! bundle is compiled for `--no-embedded`, and `examples/tasks/` for `--examples`.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -21,11 +21,26 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         println!("cargo::rustc-cfg=handbook");
     }
     let dir = chosen.map_or_else(|| PathBuf::from("skills"), PathBuf::from);
-    println!("cargo::rerun-if-changed={}", dir.display());
 
+    let Some(skills) = compiled(dir, "embedded")? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let Some(examples) = compiled(PathBuf::from("examples/tasks"), "examples")? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("skills.skb"), write(&skills)?)?;
+    fs::write(out.join("examples.skb"), write(&examples)?)?;
+    fs::write(out.join("empty.skb"), write(&SkillSet::default())?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Compiles a directory. `None` if a skill has an error, which is shown.
+fn compiled(dir: PathBuf, label: &str) -> Result<Option<SkillSet>, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={}", dir.display());
     let root = Root {
         dir,
-        label: "embedded".to_owned(),
+        label: label.to_owned(),
         scope: Scope::Global,
         max_files: None,
         declared: Vec::new(),
@@ -39,14 +54,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     if compiled.report.has_errors() {
         let errors = compiled.report.at_least(Severity::Error);
         io::stderr().write_all(errors.render_human(false).as_bytes())?;
-        return Ok(ExitCode::FAILURE);
+        return Ok(None);
     }
     let warnings = compiled.report.at_least(Severity::Warning);
     for warning in warnings.render_plain().lines() {
         println!("cargo::warning={warning}");
     }
-    let out = PathBuf::from(env::var("OUT_DIR")?);
-    fs::write(out.join("skills.skb"), write(&compiled.set)?)?;
-    fs::write(out.join("empty.skb"), write(&SkillSet::default())?)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Some(compiled.set))
 }

@@ -19,6 +19,7 @@ pub(crate) mod verify;
 
 pub(crate) mod config;
 pub(crate) mod inspect;
+pub(crate) mod invoke;
 pub(crate) mod list;
 pub(crate) mod roots;
 pub(crate) mod route;
@@ -28,4 +29,5 @@ pub(crate) mod show;
 
 pub(crate) mod cache;
 pub(crate) mod doctor;
+pub(crate) mod journal;
 pub(crate) mod man;

@@ -4,6 +4,7 @@
 //! the documentation.
 
 mod file;
+mod journal;
 
 use std::env;
 use std::ffi::OsString;
@@ -103,6 +104,7 @@ pub(crate) fn load(args: &ConfigArgs, options: Vec<Assignment>) -> Result<&'stat
         config.set(assignment);
     }
     config.tools()?;
+    config.check_journal()?;
     config.overrides = Arc::new(config.decisions());
     Ok(CURRENT.get_or_init(|| config))
 }
@@ -173,6 +175,7 @@ impl Config {
                     options.runners = runners.collect();
                 }
                 "directories" => options.directories = texts(value).map(PathBuf::from).collect(),
+                "data_directory" => options.data_directory = value.as_str().map(PathBuf::from),
                 "network" => options.network = is_on,
                 "isolation" => options.isolation = isolation(),
                 "require_isolation" => options.require_isolation = isolation(),
@@ -334,7 +337,7 @@ fn parse(setting: &Setting, text: &str) -> Result<Value> {
     let value_type = setting.value_type();
     let wanted = value_type.describe();
     value_type.parse(text).ok_or_else(|| match value_type {
-        ValueType::Url => anyhow!("expected {wanted}"),
+        ValueType::Url | ValueType::Destination => anyhow!("expected {wanted}"),
         _ => anyhow!("expected {wanted}, found `{text}`"),
     })
 }
@@ -381,6 +384,14 @@ mod tests {
             ("allow_project", Value::from(options.allow_project)),
             ("runners", runners.into()),
             ("directories", directories.into()),
+            (
+                "data_directory",
+                options
+                    .data_directory
+                    .as_deref()
+                    .and_then(|it| it.to_str())
+                    .into(),
+            ),
             ("network", options.network.into()),
             ("isolation", options.isolation.as_str().into()),
             (

@@ -5,8 +5,9 @@ use skillbundle_format::{Bundle, Error, include_bundle};
 
 use crate::config;
 
-/// The skills that `build.rs` compiled, and a bundle of none.
+/// The skills that `build.rs` compiled, those of the examples, and a bundle of none.
 static SKILLS: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/skills.skb"));
+static EXAMPLES: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/examples.skb"));
 static NONE: &[u8] = include_bundle!(concat!(env!("OUT_DIR"), "/empty.skb"));
 
 /// Whether they are this program's own handbook, which gives way to anybody's skills, and not those
@@ -25,6 +26,11 @@ pub(crate) fn is_served() -> bool {
 /// The bytes of the bundle; one of none if they are not served.
 pub(crate) fn bytes() -> &'static [u8] {
     if is_served() { SKILLS } else { NONE }
+}
+
+/// The bytes of the examples, which are offered only where they are asked for.
+pub(crate) fn examples() -> &'static [u8] {
+    EXAMPLES
 }
 
 /// The bundle, with the format's own error.

@@ -75,6 +75,8 @@ enum Command {
     Show(show::Args),
     /// Run a script of a skill, isolated as the server would
     Run(cli::run::Args),
+    /// Invoke a skill that has a contract, with its input and output checked
+    Invoke(cli::invoke::Args),
     /// Find skills by words
     Search(search::Args),
     /// Show which skill a request is routed to, and why
@@ -87,6 +89,9 @@ enum Command {
     Verify(verify::Args),
     /// Show or clean what is kept between runs
     Cache(cli::cache::Args),
+    /// Show what was recorded: invocations, scripts, routing, events
+    #[cfg_attr(not(feature = "sqlite"), command(about = cli::journal::ABOUT_MISSING))]
+    Journal(cli::journal::Args),
     /// Check everything that decides which skills a host sees
     Doctor(doctor::Args),
     /// Print completions for a shell
@@ -178,12 +183,14 @@ impl Command {
             Self::Roots(args) => &args.sources,
             Self::Show(args) => &args.sources,
             Self::Run(args) => return Some((&args.sources.config, args.assignments())),
+            Self::Invoke(args) => return Some((&args.sources.config, args.assignments())),
             Self::Search(args) => &args.sources,
             Self::Route(args) => &args.sources,
             Self::Inspect(args) => return Some(with_tools(&args.sources, &args.tool_options)),
             Self::Config(args) => return Some(with_tools(&args.sources, &args.tool_options)),
             Self::Verify(args) => &args.sources,
             Self::Cache(args) => return Some((&args.config, Vec::new())),
+            Self::Journal(args) => return Some((&args.config, args.assignments())),
             Self::Serve(_) | Self::Doctor(_) | Self::Completions(_) | Self::Man(_) => return None,
         };
         Some((&sources.config, sources.assignments()))
@@ -202,12 +209,14 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Roots(args) => cli::roots::run(args),
         Command::Show(args) => show::run(args),
         Command::Run(args) => cli::run::run(args),
+        Command::Invoke(args) => cli::invoke::run(args),
         Command::Search(args) => search::run(args),
         Command::Route(args) => route::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Config(args) => cli::config::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Cache(args) => cli::cache::run(args),
+        Command::Journal(args) => cli::journal::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => man::completions(args, &mut Cli::command()),
         Command::Man(args) => man::manual(args, Cli::command()),

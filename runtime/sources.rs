@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use skillbundle_format::{Bundle, Error, Scope, Skill};
-use skillbundle_server::{Archive, Source};
+use skillbundle_server::{Archive, Embedded, Source};
 
 use crate::cache;
 use crate::cli::output::with_help;
@@ -51,6 +51,9 @@ pub(crate) struct Sources {
     /// Leave out the skills baked into this program
     #[arg(long)]
     pub(crate) no_embedded: bool,
+    /// Look in the examples that are baked into this program, and nowhere else
+    #[arg(long)]
+    pub(crate) examples: bool,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
 }
@@ -81,6 +84,8 @@ pub(crate) struct SkillRoot {
 pub(crate) enum Selection {
     /// Nothing was named: the standard roots over the skills baked into this binary.
     Default(Vec<SkillRoot>),
+    /// The examples that are baked into this binary.
+    Examples,
     /// One bundle file.
     Bundle(PathBuf),
     /// Directories and single files, the most important first.
@@ -124,6 +129,7 @@ impl Selection {
     /// The source that `serve` reads these skills from.
     pub(crate) fn source(&self) -> Result<Box<dyn Source>> {
         Ok(match self {
+            Self::Examples => Box::new(Embedded::new(embedded::examples())),
             Self::Bundle(file) => Box::new(Archive::new(file, cache::open(&[]))?),
             Self::Roots(roots) => Box::new(Directories::new(roots)?),
             Self::Default(roots) => Box::new(directories::over_embedded(roots)),
@@ -143,7 +149,8 @@ impl Sources {
             .no_project_roots
             .then(|| " --no-project-roots".to_owned());
         let no_embedded = self.no_embedded.then(|| " --no-embedded".to_owned());
-        let typed = no_project.into_iter().chain(no_embedded);
+        let examples = self.examples.then(|| " --examples".to_owned());
+        let typed = no_project.into_iter().chain(no_embedded).chain(examples);
         let typed = typed.chain(bundle).chain(dirs);
         let typed = typed.chain(paths).chain(limit);
         typed.chain([self.config.arguments()]).collect()
@@ -237,6 +244,15 @@ impl Sources {
                 ));
             }
         }
+        if self.examples && spellings.contains(&true) {
+            return Err(with_help(
+                "--examples cannot be combined with other places",
+                "leave it out, or name it alone",
+            ));
+        }
+        if self.examples {
+            return Ok(Selection::Examples);
+        }
         if spellings.into_iter().filter(|used| *used).count() > 1 {
             return Err(with_help(
                 "PATH, --bundle and --dir cannot be combined",
@@ -287,6 +303,10 @@ impl Sources {
                 &format!("{} is a bundle, which is compiled already", file.display()),
                 &format!("name the directory that it was made of: `skillbundle {command} DIR`"),
             )),
+            Selection::Examples => Err(with_help(
+                "the examples are compiled already",
+                "`skillbundle show --examples SKILL` prints one",
+            )),
             Selection::Default(_) => Err(with_help(
                 "no skills were named, and no standard root exists (`skillbundle roots`)",
                 &format!("name a directory of skills, such as `skillbundle {command} skills`"),
@@ -297,6 +317,10 @@ impl Sources {
     /// Opens or compiles what was named, or else what is baked in.
     pub(crate) fn open(&self) -> Result<Opened> {
         let (bundle, origin, roots) = match self.select()? {
+            Selection::Examples => {
+                let bundle = Bundle::from_static(embedded::examples())?;
+                (bundle, "the examples of this binary".to_owned(), Vec::new())
+            }
             Selection::Bundle(file) => (open_file(&file)?, file.display().to_string(), Vec::new()),
             Selection::Default(roots) => {
                 let present = SkillRoot::read(&roots);

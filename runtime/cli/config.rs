@@ -259,7 +259,9 @@ fn schema_of(value_type: ValueType) -> Value {
             json!({ "enum": words.chain([Value::Null]).collect::<Vec<_>>() })
         }
         ValueType::Text | ValueType::Secret => json!({ "type": ["string", "null"] }),
-        ValueType::Path => json!({ "type": ["string", "null"], "minLength": 1 }),
+        ValueType::Path | ValueType::Destination => {
+            json!({ "type": ["string", "null"], "minLength": 1 })
+        }
         ValueType::Url => json!({ "type": ["string", "null"], "pattern": "^(https?://.+)?$" }),
         ValueType::Texts | ValueType::Paths => list(),
         ValueType::TextMap => {

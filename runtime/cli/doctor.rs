@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
+use skillbundle_format::Bundle;
 
 use super::display::{counted, many_lines, one_line};
 use super::json::{Envelope, RootStatus};
@@ -20,6 +21,7 @@ use super::roots::places;
 use crate::Exit;
 use crate::config::{self, Config};
 use crate::directories::{self, Examined};
+use crate::embedded;
 use crate::sources::{self, Selection, SkillRoot, Sources};
 
 const EXAMPLES: &str = "\
@@ -67,7 +69,7 @@ impl Context<'_> {
     fn roots(&self) -> &[SkillRoot] {
         match &self.selection {
             Ok(Selection::Default(roots) | Selection::Roots(roots)) => roots,
-            Ok(Selection::Bundle(_)) | Err(_) => &[],
+            Ok(Selection::Examples | Selection::Bundle(_)) | Err(_) => &[],
         }
     }
 
@@ -296,6 +298,11 @@ fn examine(selection: &Selection) -> Result<Examined> {
     match selection {
         Selection::Default(roots) => directories::examine(roots, true),
         Selection::Roots(roots) => directories::examine(roots, false),
+        Selection::Examples => {
+            let bundle = Bundle::from_static(embedded::examples())?;
+            bundle.verify()?;
+            Ok(Examined::of_bundle(bundle))
+        }
         Selection::Bundle(file) => {
             let bundle = sources::open_file(file)?;
             bundle.verify()?;

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let host = args.host.as_deref().and_then(hosts::find);
     if host.is_none() && args.tool_options != ToolArgs::default() {
         return Err(with_help(
-            "--tools, --dotted-names, --description-bytes and --allow-project-scripts need --host",
+            "--tools and the other options of `serve` need --host",
             "name a host, such as `--host claude`",
         ));
     }
@@ -172,6 +172,7 @@ fn show_skill(out: &mut Output, skill: &Skill<'_>) -> Result<()> {
         ("priority", skill.priority.to_string()),
         ("chain", chain.join(" > ")),
         ("keywords", keywords),
+        ("contract", contract(skill)?.unwrap_or_default()),
         ("description", skill.description.to_owned()),
     ];
     for (key, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
@@ -181,6 +182,23 @@ fn show_skill(out: &mut Output, skill: &Skill<'_>) -> Result<()> {
     let frontmatter: Value = serde_json::from_str(skill.frontmatter_json()?)?;
     out.line(&many_lines(&serde_json::to_string_pretty(&frontmatter)?))?;
     show_files(out, skill)
+}
+
+/// What it promises as a typed capability, in one line.
+fn contract(skill: &Skill<'_>) -> Result<Option<String>> {
+    let Some(contract) = skill.contract()? else {
+        return Ok(None);
+    };
+    let agents = match contract.assigned_to.as_slice() {
+        [] => "every agent".to_owned(),
+        agents => agents.join(", "),
+    };
+    let handler = contract.handler.unwrap_or("no handler");
+    Ok(Some(format!(
+        "{}, for {agents}, {handler}, {} s",
+        contract.category,
+        contract.timeout.as_secs()
+    )))
 }
 
 fn show_files(out: &mut Output, skill: &Skill<'_>) -> Result<()> {

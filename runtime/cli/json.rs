@@ -129,6 +129,7 @@ pub(crate) struct SkillDetails<'a> {
     sha256: String,
     bytes: usize,
     frontmatter: Value,
+    contract: Option<Value>,
     files: Vec<File<'a>>,
     inherited_files: Vec<InheritedFile<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -445,6 +446,8 @@ impl BuildInfo {
         let features = [
             ("compile", cfg!(feature = "compile")),
             ("http", cfg!(feature = "http")),
+            ("postgres", cfg!(feature = "postgres")),
+            ("sqlite", cfg!(feature = "sqlite")),
             ("watch", cfg!(feature = "watch")),
         ];
         Ok(Self {
@@ -513,6 +516,7 @@ impl<'a> SkillDetails<'a> {
             keywords: skill.keywords()?,
             sha256: hex(&skill.digest()?),
             bytes: skill.source()?.len(),
+            contract: skill.contract()?.map(|it| it.to_json()),
             frontmatter: serde_json::from_str(skill.frontmatter_json()?)?,
             files: files.iter().map(File::new).collect::<Result<_>>()?,
             inherited_files: inherited.collect(),

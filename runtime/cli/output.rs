@@ -202,6 +202,10 @@ fn help_of<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> 
     if let Some(error) = cause.downcast_ref::<HelpfulError>() {
         return Some(&error.help);
     }
+    #[cfg(feature = "sqlite")]
+    if let Some(error) = cause.downcast_ref::<skillbundle_journal::JournalError>() {
+        return error.help();
+    }
     // The server's error is transparent: its source is not the bundle's error, but that one's.
     let of_bundle = match cause.downcast_ref() {
         Some(Bundle(error)) => Some(error),

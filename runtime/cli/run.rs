@@ -12,6 +12,7 @@ use skillbundle_server::scripts::{PlannedScript, ScriptCall, ScriptError, Script
 use super::display::counted;
 use super::json::Envelope;
 use super::output::{self, Output, with_help};
+use super::tool_args::script_data;
 use crate::Exit;
 use crate::config;
 use crate::sources::Sources;
@@ -23,12 +24,14 @@ Examples:
                                                 with an argument, of the skills in a directory
   skillbundle run deploy scripts/check.sh --cwd .
                                                 in this directory, which it may read
+  skillbundle run deploy scripts/check.sh --script-data data
+                                                with a directory in which it keeps data
   skillbundle run deploy scripts/check.sh --dry-run
                                                 what would be run, and how
 
 A script runs if its skill declares it under `scripts` with `execution: server`. Scripts of skills
 inside the project need --allow-project-scripts. It sees no files but those of the system, of its
-skill and of --cwd, and no network, as far as this system can isolate it: `skillbundle doctor`.
+skill, of --cwd and of --script-data, and no network, as far as this system can isolate it: `skillbundle doctor`.
 docs/scripts.md has the rules.
 
 Exit codes: 0 the script succeeded, 1 it failed, 2 it could not be run.";
@@ -50,6 +53,9 @@ pub(crate) struct Args {
     /// Run scripts of skills inside the project, too
     #[arg(long)]
     allow_project_scripts: bool,
+    /// Let it keep data in this directory, `$SKILL_DATA`; it is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    script_data: Option<PathBuf>,
     /// Print what would be run, and run nothing
     #[arg(long)]
     dry_run: bool,
@@ -73,6 +79,7 @@ struct Plan<'a> {
     runner_args: Vec<String>,
     directory: Option<String>,
     readable: Vec<String>,
+    writable: Vec<String>,
     environment: Vec<String>,
     network: bool,
     isolation: Option<&'static str>,
@@ -122,6 +129,7 @@ impl Args {
             .assignments()
             .into_iter()
             .chain(allow)
+            .chain(script_data(self.script_data.as_deref()))
             .collect()
     }
 }
@@ -298,6 +306,7 @@ fn print_plan(scripts: &Scripts, planned: &PlannedScript, json: bool) -> Result<
         ),
     ];
     rows.extend(plan.readable.iter().map(|it| ("readable", it.clone())));
+    rows.extend(plan.writable.iter().map(|it| ("writable", it.clone())));
     rows.extend(
         plan.environment
             .iter()
@@ -333,6 +342,7 @@ impl<'a> Plan<'a> {
                 .collect(),
             directory: program.directory.as_ref().map(text),
             readable: program.readable.iter().map(text).collect(),
+            writable: program.writable.iter().map(text).collect(),
             environment: variables
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"))

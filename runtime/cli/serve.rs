@@ -75,7 +75,7 @@ impl Args {
         let files = sources.paths.iter().chain(&sources.bundle);
         let files = files
             .chain(sources.config.file())
-            .chain(self.http.token_file());
+            .chain(self.http.token_files());
         dirs.chain(files.map(PathBuf::as_path))
     }
 }

@@ -1,9 +1,10 @@
 //! The options about tools, shared by `serve` and `inspect --host`.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use skillbundle_server::{Error, Options, Tools};
+use skillbundle_server::{Error, Options, Recording, Tools};
 
 use crate::config::{self, Assignment};
 
@@ -19,14 +20,41 @@ pub(crate) struct ToolArgs {
     /// Limit the list of skills in a tool's description to this many bytes
     #[arg(long, value_name = "N")]
     pub(crate) description_bytes: Option<usize>,
+    /// Offer each skill that has a contract as a tool of its own
+    #[arg(long)]
+    pub(crate) typed_tools: bool,
+    /// Treat every client as this agent, whatever it says
+    #[arg(long, value_name = "NAME", value_parser = agent)]
+    pub(crate) agent: Option<String>,
+    /// Record invocations here: `off`, a file, jsonl:FILE or postgres://… [default: a file in
+    /// the user's state directory]
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) journal: Option<String>,
     /// Run scripts of skills inside the project, too
     #[arg(long)]
     pub(crate) allow_project_scripts: bool,
+    /// Let scripts keep data in this directory, `$SKILL_DATA`; it is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) script_data: Option<PathBuf>,
+}
+
+/// What `--script-data` sets.
+pub(crate) fn script_data(directory: Option<&Path>) -> Option<Assignment> {
+    let directory = directory?.to_string_lossy();
+    let setting = "scripts.data_directory";
+    Some(Assignment::by_option(setting, directory, "--script-data"))
 }
 
 /// The text, if it names tools.
 pub(crate) fn tools(typed: &str) -> Result<String, Error> {
     typed.parse::<Tools>().map(|_| typed.to_owned())
+}
+
+/// The text, if it can be the name of an agent.
+fn agent(typed: &str) -> Result<String, String> {
+    let expected = "expected 1 to 64 characters without spaces".to_owned();
+    let is_name = skillbundle_format::is_agent_name(typed);
+    is_name.then(|| typed.to_owned()).ok_or(expected)
 }
 
 impl ToolArgs {
@@ -43,8 +71,18 @@ impl ToolArgs {
         let scripts = self.allow_project_scripts.then(|| {
             Assignment::by_option("scripts.allow_project", true, "--allow-project-scripts")
         });
+        let typed = self
+            .typed_tools
+            .then(|| Assignment::by_option("serve.typed_tools", true, "--typed-tools"));
+        let agent = self.agent.as_deref();
+        let agent = agent.map(|it| Assignment::by_option("serve.agent", it, "--agent"));
         let tools = tools.into_iter().chain(dotted).chain(bytes);
-        tools.chain(scripts).collect()
+        let journal = self.journal.as_deref();
+        let journal =
+            journal.map(|it| Assignment::by_option("journal.destination", it, "--journal"));
+        let tools = tools.chain(typed).chain(agent).chain(journal);
+        let data = script_data(self.script_data.as_deref());
+        tools.chain(scripts).chain(data).collect()
     }
 }
 
@@ -57,6 +95,12 @@ pub(crate) fn options() -> Result<Options> {
         description_bytes: config.number("serve.description_bytes"),
         overrides: Arc::clone(config.overrides()),
         scripts: config.scripts(),
+        recording: Recording {
+            journal: config.journal()?,
+            calls: config.is_on("journal.calls"),
+        },
+        agent: config.text("serve.agent"),
+        typed_tools: config.is_on("serve.typed_tools"),
         outlive_parent: false,
         #[cfg(feature = "conformance-fixtures")]
         extra: None,

@@ -34,6 +34,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let (origin, opened) = match args.sources.select_named()? {
         Selection::Default(_) => ("this binary".to_owned(), embedded::unchecked()),
+        Selection::Examples => {
+            let origin = "the examples of this binary".to_owned();
+            (origin, Bundle::from_static(embedded::examples()))
+        }
         Selection::Bundle(file) => (file.display().to_string(), Bundle::open(&file)),
         Selection::Roots(roots) => {
             return Err(with_help(

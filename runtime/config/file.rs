@@ -15,7 +15,7 @@ use anyhow::Result;
 use serde_json::Value;
 use skillbundle_format::{Error, ValueType};
 
-use super::Assignment;
+use super::{Assignment, journal};
 use crate::cli::output::with_help;
 #[cfg(not(feature = "compile"))]
 use disabled::parse;
@@ -89,18 +89,17 @@ pub(super) fn read(path: &Path) -> Result<Vec<Assignment>> {
     let absolute = std::path::absolute(path)?;
     let base = absolute.parent().unwrap_or(&absolute);
     for assignment in &mut assignments {
-        let is_path = matches!(
-            assignment.setting.value_type(),
-            ValueType::Path | ValueType::Paths
-        );
-        if is_path {
-            resolve(&mut assignment.value, base);
+        match assignment.setting.value_type() {
+            ValueType::Path | ValueType::Paths => resolve(&mut assignment.value, base),
+            ValueType::Destination => journal::resolve(&mut assignment.value, base),
+            _ => {}
         }
     }
     Ok(assignments)
 }
 
-fn resolve(value: &mut Value, base: &Path) {
+/// Makes paths absolute.
+pub(super) fn resolve(value: &mut Value, base: &Path) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| resolve(item, base)),
         Value::String(text) if text != OFF => {

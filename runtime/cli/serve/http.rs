@@ -24,6 +24,10 @@ pub(crate) struct Http {
     /// Require the token in this file (mode 0600); needed if other machines can reach the address
     #[arg(long, value_name = "FILE", requires = "at")]
     token_file: Option<PathBuf>,
+    /// Require a token of this file (mode 0600), which has an agent and its token on each line: a
+    /// client is the agent whose token it carries
+    #[arg(long, value_name = "FILE", requires = "at")]
+    agent_tokens: Option<PathBuf>,
     /// Also allow requests to this host name, with or without a port; can be repeated
     #[arg(long, value_name = "HOST", requires = "at")]
     allow_host: Vec<String>,
@@ -42,9 +46,9 @@ impl Http {
         self.at
     }
 
-    /// The file with the token.
-    pub(super) const fn token_file(&self) -> Option<&PathBuf> {
-        self.token_file.as_ref()
+    /// The files with tokens.
+    pub(super) fn token_files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.token_file.iter().chain(&self.agent_tokens)
     }
 }
 

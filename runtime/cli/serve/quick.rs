@@ -28,6 +28,9 @@ impl Args {
                 "--allow-project-scripts" if !args.tool_options.allow_project_scripts => {
                     args.tool_options.allow_project_scripts = true;
                 }
+                "--script-data" if args.tool_options.script_data.is_none() => {
+                    args.tool_options.script_data = Some(value(&mut words)?);
+                }
                 "--no-embedded" if !args.sources.no_embedded => args.sources.no_embedded = true,
                 "--tools" if args.tool_options.tools.is_none() => {
                     args.tool_options.tools = Some(tools(value(&mut words)?.to_str()?).ok()?);
@@ -73,7 +76,7 @@ mod tests {
     use super::*;
     use crate::{Cli, Command};
 
-    const PIECES: [&[&str]; 23] = [
+    const PIECES: [&[&str]; 24] = [
         &["--tools", "loader,skills_search"],
         &["--tools", "router"],
         &["--tools", "rooter"],
@@ -97,10 +100,11 @@ mod tests {
         &["--set", "-x"],
         &["--trust-content-config"],
         &["--allow-project-scripts"],
+        &["--script-data", "data"],
     ];
 
     fn words(choice: usize) -> Vec<OsString> {
-        let pieces = [choice % 24, choice / 24 % 24, choice / 576];
+        let pieces = [choice % 25, choice / 25 % 25, choice / 625];
         let pieces = pieces.iter().filter_map(|piece| PIECES.get(*piece));
         ["serve"]
             .into_iter()
@@ -112,7 +116,7 @@ mod tests {
     #[test]
     fn accepted_lines_parse_to_the_same_value_with_clap() {
         let mut quick = 0;
-        for choice in 0..24 * 24 * 24 {
+        for choice in 0..25 * 25 * 25 {
             let Some(args) = Args::quick(words(choice)) else {
                 continue;
             };

@@ -17,6 +17,7 @@ pub(in super::super) fn serve(
     let Http {
         at: _,
         token_file: _,
+        agent_tokens: _,
         allow_host: _,
         allow_origin: _,
     } = http;

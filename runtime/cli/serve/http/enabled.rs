@@ -8,7 +8,7 @@ use std::env;
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use skillbundle_server::http::{self, Settings, Token};
+use skillbundle_server::http::{self, AgentToken, Settings, Token};
 use skillbundle_server::{Options, Source};
 
 use super::Http;
@@ -30,6 +30,10 @@ pub(in super::super) fn serve(
         hosts: arguments.allow_host.clone(),
         origins: arguments.allow_origin.clone(),
         token: token(arguments)?,
+        agents: match &arguments.agent_tokens {
+            Some(file) => AgentToken::all_from_file(file)?,
+            None => Vec::new(),
+        },
     };
     let bound = http::bind(source, with_fixtures(options, arguments), settings)?;
     log::append(format!("listening on http://{}/mcp\n", bound.address()).as_bytes());
