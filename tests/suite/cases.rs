@@ -53,6 +53,7 @@ macro_rules! suites {
 
 suites! {
     frontmatter yaml discovery links names files references declarations tree settings published
+    contracts
 }
 
 #[test]

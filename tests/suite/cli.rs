@@ -3,6 +3,7 @@
 //! closed pipes, files that appear.
 
 mod doctor;
+mod journal;
 mod json;
 mod terminal;
 mod transcript;

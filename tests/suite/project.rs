@@ -83,6 +83,11 @@ impl Project {
         self.config.path("skillbundle/config.yaml")
     }
 
+    /// Where the program keeps the journal, since this folder is its home. Made with the first event.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path(".local/state")
+    }
+
     /// Runs the binary to its end, with nothing on stdin.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         finish(self.command().args(arguments))

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod cascade;
+mod data;
 mod directories;
 mod endings;
 #[cfg(feature = "http")]
@@ -99,7 +100,7 @@ fn once(project: &Project, options: &[&str]) -> Value {
 }
 
 /// The levels of isolation that this machine offers, strongest first.
-fn levels() -> Vec<&'static str> {
+pub(crate) fn levels() -> Vec<&'static str> {
     let project = with_script("true");
     let all = ["namespaces", "bubblewrap", "landlock", "weak"];
     let is_there = |level: &&str| {
@@ -116,14 +117,14 @@ fn levels() -> Vec<&'static str> {
 }
 
 /// A number of seconds that no other process on this machine sleeps for.
-fn own_time() -> String {
+pub(crate) fn own_time() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{}.{count:04}", 100_000 + std::process::id() % 1_000_000)
 }
 
 /// Whether a process of any namespace has this word among its arguments.
-fn is_alive(word: &str) -> bool {
+pub(crate) fn is_alive(word: &str) -> bool {
     let processes = fs::read_dir("/proc").expect("this system has /proc");
     processes.flatten().any(|process| {
         let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
@@ -133,7 +134,7 @@ fn is_alive(word: &str) -> bool {
 }
 
 /// Waits until something is the case.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < PATIENCE, "never happened: {what}");

@@ -319,7 +319,7 @@ fn runners_of_the_operator_go_over_the_default_ones() {
 #[test]
 fn what_scripts_may_reach_is_the_operators_alone() {
     let project = Project::new();
-    let wide = "scripts:\n  allow_project: true\n  network: true\n  directories: [work]\n";
+    let wide = "scripts:\n  allow_project: true\n  network: true\n  directories: [work]\n  data_directory: kept\n";
     content(&project, wide);
     let show = |arguments: &[&str], name: &str| {
         let all = [&["config", "show", "content/skills", "--json"], arguments].concat();
@@ -330,6 +330,7 @@ fn what_scripts_may_reach_is_the_operators_alone() {
         ("scripts.allow_project", json!(false)),
         ("scripts.network", json!(false)),
         ("scripts.directories", json!([])),
+        ("scripts.data_directory", Value::Null),
     ] {
         let expected = (default, "default".to_owned());
         assert_eq!(show(&[], name), expected);
@@ -338,7 +339,7 @@ fn what_scripts_may_reach_is_the_operators_alone() {
     let checked = project.run(&["compile", "--check", "content/skills"]);
     let reported = checked.stderr.matches("config-needs-operator").count()
         + checked.stdout.matches("config-needs-operator").count();
-    assert_eq!(reported, 3, "{}{}", checked.stdout, checked.stderr);
+    assert_eq!(reported, 4, "{}{}", checked.stdout, checked.stderr);
     let allowed = show(&["--allow-project-scripts"], "scripts.allow_project");
     assert_eq!(allowed, (true.into(), "--allow-project-scripts".to_owned()));
     let file = project.operator(wide);
@@ -406,7 +407,9 @@ fn every_setting_is_documented_and_in_the_schema() {
         "| setting | value | default | content may | set by | meaning |\n|---|---|---|---|---|---|\n",
     );
     for setting in SETTINGS {
-        use skillbundle_format::SettingKind::{Count, Fraction, Operator, Positive, Program};
+        use skillbundle_format::SettingKind::{
+            Count, Fraction, Names, Operator, Positive, Program,
+        };
         let default = match setting.default_value() {
             Value::Null => String::new(),
             Value::String(text) if text.is_empty() => String::new(),
@@ -414,7 +417,7 @@ fn every_setting_is_documented_and_in_the_schema() {
             value => format!("`{value}`"),
         };
         let may = match setting.kind {
-            Fraction(_) | Positive(_) | Count(_) => "tune",
+            Fraction(_) | Positive(_) | Count(_) | Names(_) => "tune",
             Operator(..) | Program(..) => "",
             _ => "narrow",
         };

@@ -146,6 +146,7 @@ fn skill(number: usize, vocabulary: Vocabulary) -> SkillEntry {
         body: 0..body.len(),
         source: Arc::from(body.into_bytes()),
         files: Vec::new(),
+        contract: None,
     }
 }
 

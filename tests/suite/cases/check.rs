@@ -157,6 +157,7 @@ fn value_of(skill: Skill<'_>, fact: &str) -> Result<Value, String> {
                 .map(|(f, from)| format!("{} from {}", f.path, from.path))
                 .collect()
         }),
+        "contract" => skill.contract().map(|it| json!(it.map(|it| it.to_json()))),
         "frontmatter" => frontmatter(skill, argument),
         "file" => file(skill, argument),
         "bytes" => bytes(skill, argument),

@@ -6,6 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use super::journal::write_journal;
 use super::office;
 use crate::project::{LEGACY, Project, workspace};
 
@@ -58,7 +59,7 @@ fn check(value: &Value, fields: &BTreeMap<String, String>, seen: &mut BTreeSet<S
                     "{of}: `{name}` is no {kind}: {value}"
                 );
                 seen.insert(name.clone());
-                if kind != "open object" && kind != "any" {
+                if !kind.starts_with("open object") && kind != "any" {
                     check(value, fields, seen, of);
                 }
             }
@@ -69,6 +70,9 @@ fn check(value: &Value, fields: &BTreeMap<String, String>, seen: &mut BTreeSet<S
 
 /// A skill with two scripts for the server.
 const SCRIPTED: &str = "---\ndescription: It\nkeywords: [it]\nscripts:\n  - file: fine.sh\n    execution: server\n  - file: ends.sh\n    execution: server\n---\nText\n";
+
+/// A skill with a contract.
+const TYPED: &str = "---\nname: it\ndescription: It\nkeywords: [it]\nscripts:\n  - file: it.sh\n    execution: server\ncontract:\n  category: execution\n  assigned_to: [A]\n  input_schema: {type: object}\n  output_schema: {type: object}\n  handler: it.sh\n---\nText\n";
 
 /// Skills with findings that have fixes and related places, and requests.
 fn faulty(project: &Project) {
@@ -83,6 +87,8 @@ fn faulty(project: &Project) {
         .skill("asked/forms", "forms", "Fill in the fields of a PDF form and check them")
         .skill("asked/deploy", "deploy", "Helps with releases")
         .file("scripted/it.md", SCRIPTED)
+        .file("typed/it.md", TYPED)
+        .file("typed/it/it.sh", "echo '{\"a\":1}'\n")
         .file("scripted/it/fine.sh", "echo $SKILL_ARG_A\n")
         .file("scripted/it/ends.sh", "printf '\\377'; kill -SEGV $$\n")
         .file(
@@ -95,6 +101,7 @@ fn faulty(project: &Project) {
 fn every_field_has_its_documented_type_in_every_command() {
     let project = office();
     faulty(&project);
+    write_journal(&project.path("journal.db"));
     // Leaves a bundle in the cache.
     let mut session = project.serve(&["team"]);
     session.initialize(LEGACY);
@@ -108,6 +115,20 @@ fn every_field_has_its_documented_type_in_every_command() {
         ("roots team.skb", 0, Some("roots")),
         ("config show team", 0, Some("config")),
         ("config show nowhere", 0, Some("config")),
+        ("journal --journal journal.db", 0, Some("journal")),
+        ("journal events --journal journal.db", 0, Some("journal")),
+        (
+            "journal show 0198c1d2-7d3e-7000-8000-000000000002 --journal journal.db",
+            0,
+            Some("journal"),
+        ),
+        ("journal stats --journal journal.db", 0, Some("journal")),
+        (
+            "journal prune --journal journal.db --until 2026-01-12",
+            0,
+            Some("journal"),
+        ),
+        ("journal --journal nowhere.db", 2, Some("journal")),
         ("cache", 0, Some("cache")),
         ("cache clean --all", 0, Some("cache")),
         ("doctor team", 0, Some("doctor")),
@@ -118,6 +139,10 @@ fn every_field_has_its_documented_type_in_every_command() {
         ("run it ends.sh scripted", 1, Some("run")),
         ("run it fine.sh a=1 scripted --dry-run", 0, Some("run")),
         ("run it gone.sh scripted", 2, Some("run")),
+        ("invoke it typed --agent A --input {}", 0, Some("invoke")),
+        ("invoke it typed --agent B --input {}", 1, Some("invoke")),
+        ("invoke it typed --agent A --input []", 2, Some("invoke")),
+        ("show it typed", 0, Some("show")),
         ("search form team", 0, Some("search")),
         ("search forms,filled team", 0, Some("search")),
         ("search elephants team", 0, Some("search")),

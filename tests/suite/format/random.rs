@@ -8,7 +8,8 @@ use std::sync::Arc;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use skillbundle_format::{
-    ArgEntry, Dialect, Execution, FileEntry, Role, RootEntry, Scope, Settings, SkillEntry, SkillSet,
+    ArgEntry, Category, ContractEntry, Dialect, Execution, FailureCode, FileEntry, Role, RootEntry,
+    Scope, Settings, SkillEntry, SkillSet,
 };
 
 /// Text of any script, with line ends, tabs and combining marks; never NUL.
@@ -116,6 +117,31 @@ fn source() -> impl Strategy<Value = (Arc<[u8]>, usize, Range<usize>)> {
     })
 }
 
+fn contract() -> impl Strategy<Value = ContractEntry> {
+    (
+        prop::sample::select(Category::ALL),
+        vec(text(10), 0..3),
+        vec(text(30), 0..3),
+        prop::sample::subsequence(FailureCode::ALL, 0..=FailureCode::ALL.len()),
+        1_u32..=300,
+        proptest::option::of(path(2)),
+    )
+        .prop_map(
+            |(category, assigned_to, success_criteria, failure_modes, seconds, handler)| {
+                ContractEntry {
+                    category,
+                    assigned_to,
+                    input_schema: format!("{{\"maxLength\":{seconds}}}"),
+                    output_schema: "true".to_owned(),
+                    success_criteria,
+                    failure_modes,
+                    timeout_seconds: seconds,
+                    handler,
+                }
+            },
+        )
+}
+
 fn skill() -> impl Strategy<Value = SkillEntry> {
     let priority = prop_oneof![
         3 => Just(0.0),
@@ -133,7 +159,7 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
         any::<bool>(),
         keywords,
         source(),
-        files(),
+        (files(), proptest::option::weighted(0.3, contract())),
     )
         .prop_map(
             |(
@@ -143,7 +169,7 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
                 inherit,
                 keywords,
                 source,
-                files,
+                (files, contract),
             )| {
                 let (source, text_start, body) = source;
                 SkillEntry {
@@ -167,6 +193,7 @@ fn skill() -> impl Strategy<Value = SkillEntry> {
                     text_start,
                     body,
                     files,
+                    contract,
                 }
             },
         )
@@ -193,6 +220,7 @@ fn settings() -> impl Strategy<Value = Settings> {
                 scripts_enabled: !flag,
                 script_timeout_seconds: max_results + 1,
                 script_max_output_bytes: size / 2,
+                agents: extensions.clone(),
                 script_extensions: extensions,
                 asset_max_bytes: size,
                 asset_inline_max_bytes: size / 3,

@@ -21,7 +21,7 @@ enum Place {
     Program(&'static str),
 }
 
-pub(crate) const NEEDS: [Need; 3] = [
+pub(crate) const NEEDS: [Need; 4] = [
     Need {
         name: "corpus",
         variable: "SKILLBUNDLE_CORPUS",
@@ -31,6 +31,11 @@ pub(crate) const NEEDS: [Need; 3] = [
         name: "public_cases",
         variable: "SKILLBUNDLE_CASES",
         default: Place::Folder("../shared/cases"),
+    },
+    Need {
+        name: "python3",
+        variable: "SKILLBUNDLE_PYTHON",
+        default: Place::Program("python3"),
     },
     Need {
         name: "systemd_analyze",
