@@ -125,7 +125,7 @@ const TOO_FAR: &[(&str, &str)] = &[
         "exec < /dev/null > /dev/null; exit 0",
         "not one JSON object",
     ),
-    ("kill -STOP $$ & exec 1>&-; exit 0", "not one JSON object"),
+    ("exec 1>&-; exit 0", "not one JSON object"),
 ];
 
 #[test]
