@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 
 use super::BoxFuture;
 use super::arguments::{Arguments, wrong};
-use super::run_script::run_to_the_end;
+use super::run_script::{joined, run_to_the_end};
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::TaskCall;
 use crate::invocations::{
@@ -225,18 +225,6 @@ pub(crate) fn is_typed_tool(catalog: Option<Catalog<'_>>, name: &str) -> bool {
     };
     let mut skills = catalog.with_contracts().filter_map(Result::ok);
     skills.any(|it| it.name == name)
-}
-
-/// The result of a thread.
-fn joined<T>(
-    result: Result<Result<T, InvocationError>, tokio::task::JoinError>,
-) -> Result<T, ToolError> {
-    match result {
-        Ok(result) => Ok(result?),
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        // The process is ending.
-        Err(_) => Err(ToolError::Cancelled),
-    }
 }
 
 impl From<InvocationError> for ToolError {

@@ -137,7 +137,7 @@ pub(crate) async fn run_to_the_end(
             }
         });
         drop(counted);
-        Ok((planned, outcome?))
+        Ok::<_, ScriptError>((planned, outcome?))
     });
     let Ok(kill) = running.await else {
         // It has not started, and says why.
@@ -161,11 +161,11 @@ pub(crate) async fn run_to_the_end(
 }
 
 /// The result of a thread.
-fn joined<T>(
-    result: Result<Result<T, ScriptError>, tokio::task::JoinError>,
+pub(crate) fn joined<T, E: Into<ToolError>>(
+    result: Result<Result<T, E>, tokio::task::JoinError>,
 ) -> Result<T, ToolError> {
     match result {
-        Ok(result) => Ok(result?),
+        Ok(result) => result.map_err(Into::into),
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         // The process is ending.
         Err(_) => Err(ToolError::Cancelled),
