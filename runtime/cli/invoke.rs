@@ -15,6 +15,7 @@ use skillbundle_server::scripts::{ScriptError, Scripts};
 
 use super::json::Envelope;
 use super::output::{self, Output, with_help};
+use super::tool_args;
 use crate::Exit;
 use crate::config;
 use crate::sources::Sources;
@@ -86,19 +87,11 @@ struct ResultBody {
 impl Args {
     /// What these arguments set.
     pub(crate) fn assignments(&self) -> Vec<config::Assignment> {
-        let allow = self.allow_project_scripts.then(|| {
-            let option = "--allow-project-scripts";
-            config::Assignment::by_option("scripts.allow_project", true, option)
-        });
-        let data = self.script_data.as_ref().map(|it| {
-            let path = it.to_string_lossy().into_owned();
-            config::Assignment::by_option("scripts.data_directory", path, "--script-data")
-        });
-        let journal = self.journal.as_deref();
-        let journal =
-            journal.map(|it| config::Assignment::by_option("journal.destination", it, "--journal"));
         let own = self.sources.assignments().into_iter();
-        own.chain(allow).chain(data).chain(journal).collect()
+        own.chain(tool_args::project_scripts(self.allow_project_scripts))
+            .chain(tool_args::script_data(self.script_data.as_deref()))
+            .chain(tool_args::journal(self.journal.as_deref()))
+            .collect()
     }
 }
 

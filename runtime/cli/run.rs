@@ -12,7 +12,7 @@ use skillbundle_server::scripts::{PlannedScript, ScriptCall, ScriptError, Script
 use super::display::counted;
 use super::json::Envelope;
 use super::output::{self, Output, with_help};
-use super::tool_args::script_data;
+use super::tool_args::{project_scripts, script_data};
 use crate::Exit;
 use crate::config;
 use crate::sources::Sources;
@@ -121,14 +121,8 @@ impl Args {
 
     /// What these arguments set.
     pub(crate) fn assignments(&self) -> Vec<config::Assignment> {
-        let allow = self.allow_project_scripts.then(|| {
-            let option = "--allow-project-scripts";
-            config::Assignment::by_option("scripts.allow_project", true, option)
-        });
-        self.sources
-            .assignments()
-            .into_iter()
-            .chain(allow)
+        let own = self.sources.assignments().into_iter();
+        own.chain(project_scripts(self.allow_project_scripts))
             .chain(script_data(self.script_data.as_deref()))
             .collect()
     }

@@ -32,10 +32,12 @@ Examples:
   skillbundle serve --http 0.0.0.0:8080 --token-file token --allow-host skills.example
                                                 for other machines, behind a proxy with TLS
 
-Tools: skill, get_skill, skills_search, skills_list, list_skills, get_asset, refresh_skills.
-Presets: router (get_skill, list_skills, get_asset, refresh_skills), loader (skill),
-catalog (skills_list, skills_search), all. Without --tools, skill, get_skill, skills_search and,
-if a skill has a file, get_asset are listed; the others answer when they are called.
+Tools: skill, get_skill, skills_search, skills_list, list_skills, get_asset, run_script,
+invoke_skill, refresh_skills. Presets: router (get_skill, list_skills, get_asset, run_script,
+refresh_skills), loader (skill), catalog (skills_list, skills_search), invoker (skill,
+invoke_skill), all. Without --tools, skill, get_skill, skills_search and, if skills have files,
+scripts or contracts for them, get_asset, run_script and invoke_skill are listed; the others
+answer when they are called.
 
 Without PATH, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills, ~/.claude/skills and
 the folders of other hosts come before those in this binary; `skillbundle roots` shows them all.

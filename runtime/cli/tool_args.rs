@@ -50,6 +50,21 @@ pub(crate) fn tools(typed: &str) -> Result<String, Error> {
     typed.parse::<Tools>().map(|_| typed.to_owned())
 }
 
+/// What `--journal` sets.
+pub(crate) fn journal(place: Option<&str>) -> Option<Assignment> {
+    Some(Assignment::by_option(
+        "journal.destination",
+        place?,
+        "--journal",
+    ))
+}
+
+/// What `--allow-project-scripts` sets.
+pub(crate) fn project_scripts(allowed: bool) -> Option<Assignment> {
+    let option = "--allow-project-scripts";
+    allowed.then(|| Assignment::by_option("scripts.allow_project", true, option))
+}
+
 /// The text, if it can be the name of an agent.
 fn agent(typed: &str) -> Result<String, String> {
     let expected = "expected 1 to 64 characters without spaces".to_owned();
@@ -68,18 +83,14 @@ impl ToolArgs {
         let bytes = self.description_bytes.map(|bytes| {
             Assignment::by_option("serve.description_bytes", bytes, "--description-bytes")
         });
-        let scripts = self.allow_project_scripts.then(|| {
-            Assignment::by_option("scripts.allow_project", true, "--allow-project-scripts")
-        });
+        let scripts = project_scripts(self.allow_project_scripts);
         let typed = self
             .typed_tools
             .then(|| Assignment::by_option("serve.typed_tools", true, "--typed-tools"));
         let agent = self.agent.as_deref();
         let agent = agent.map(|it| Assignment::by_option("serve.agent", it, "--agent"));
         let tools = tools.into_iter().chain(dotted).chain(bytes);
-        let journal = self.journal.as_deref();
-        let journal =
-            journal.map(|it| Assignment::by_option("journal.destination", it, "--journal"));
+        let journal = journal(self.journal.as_deref());
         let tools = tools.chain(typed).chain(agent).chain(journal);
         let data = script_data(self.script_data.as_deref());
         tools.chain(scripts).chain(data).collect()

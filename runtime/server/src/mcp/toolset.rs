@@ -25,7 +25,7 @@ const PRESETS: &[(&str, &[&str])] = &[
     ),
     ("loader", &["skill"]),
     ("catalog", &["skills_list", "skills_search"]),
-    ("typed", &["skill", "invoke_skill"]),
+    ("invoker", &["skill", "invoke_skill"]),
 ];
 
 /// The preset of every tool, useful or not.
@@ -320,7 +320,7 @@ mod tests {
         ] {
             let error = typed.parse::<Tools>().expect_err(typed).to_string();
             assert!(error.starts_with(expected), "{error}");
-            assert!(error.ends_with("; presets: router, loader, catalog, typed, all"));
+            assert!(error.ends_with("; presets: router, loader, catalog, invoker, all"));
         }
     }
 
