@@ -69,6 +69,12 @@ pub(crate) struct SkillRoot {
     pub(crate) scope: Scope,
     /// The only skill file to take from it, relative to `dir`; `None` takes all.
     pub(crate) only: Option<String>,
+    /// The commit that its files are exactly those of, if that is known.
+    #[cfg_attr(
+        not(feature = "compile"),
+        expect(dead_code, reason = "only the compiler reads directories")
+    )]
+    pub(crate) commit: Option<String>,
     /// The most files and directories below it; `None` is the compiler's own limit.
     #[cfg_attr(
         not(feature = "compile"),
@@ -458,6 +464,7 @@ fn roots_of(paths: &[PathBuf], kinds: &[PathKind]) -> Vec<SkillRoot> {
             label: label(path),
             scope: Scope::Project,
             only,
+            commit: None,
             max_files: config::current().number("skills.max_files"),
             readers: "",
         }

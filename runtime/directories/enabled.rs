@@ -512,6 +512,7 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
         dir: root.dir.clone(),
         label: root.label.clone(),
         scope: root.scope,
+        commit: root.commit.clone(),
         max_files: root.max_files,
         declared: Vec::new(),
     };
