@@ -8,6 +8,7 @@
 //! A [`Location`] is what people type; a [`Mirror`] is one such location in one directory. What
 //! [`Mirror::sync`] cannot bring up to date stays as it was. This crate knows no skills.
 
+mod checkout;
 mod error;
 mod location;
 mod mirror;
@@ -16,10 +17,11 @@ mod state;
 mod token;
 mod tree;
 
+pub use checkout::{Head, write_head};
 pub use error::GitError;
 pub use location::{Location, LocationError, Protocol};
 pub use mirror::{Mirror, Options, Reading, Synced};
-pub use program::stop_all;
+pub use program::{stop_all, stop_flag};
 pub use state::State;
 pub use token::Token;
 pub use tree::{LeftOut, Reason};

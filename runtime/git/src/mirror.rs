@@ -3,14 +3,16 @@
 //!
 //! ```text
 //! objects.git/    git's objects of the latest commit, in a repository of our own
-//! trees/HASH/     the files of that commit, written once
+//! trees/COMMIT/   the files of that commit, written once
 //! tree            a link to them, replaced in one step
 //! state.json      which commit that is, and since when
 //! sync.lock       held by the process that synchronises
 //! tree.lock       held while the link is replaced, and shared while its files are read
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+mod directory;
+
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -23,6 +25,7 @@ use crate::program::{Limits, Program};
 use crate::state::{State, Wanted, now};
 use crate::token::Token;
 use crate::tree::Listing;
+use directory::{in_directory, is_private, link, open_lock, remove_directory, remove_leftovers};
 
 /// The commit that was fetched, and the one that is mirrored.
 const INCOMING: &str = "refs/mirror/incoming";
@@ -101,10 +104,16 @@ impl Mirror {
         self.directory.join("tree")
     }
 
+    /// The commit whose files are there, found by one system call; `None` if there are none.
+    pub fn commit(&self) -> Option<String> {
+        let target = fs::read_link(self.tree()).ok()?;
+        Some(target.file_name()?.to_str()?.to_owned())
+    }
+
     /// What it has; `None` if it was never synchronised.
     pub fn state(&self) -> Option<State> {
         let state = State::read(&self.file("state.json"))?;
-        let is_there = || fs::read_link(self.tree()).is_ok_and(|it| it == tree_of(&state.tree));
+        let is_there = || fs::read_link(self.tree()).is_ok_and(|it| it == tree_of(&state.commit));
         (state.wanted == self.wanted() && is_there()).then_some(state)
     }
 
@@ -372,12 +381,8 @@ impl Mirror {
             let call = program.call(&arguments).in_repository(&repository);
             Listing::read(&call.output(limits)?, self.options.max_bytes)?
         };
-        let target = self.directory.join(tree_of(&tree));
-        let unchanged = before.as_ref().filter(|it| it.tree == tree);
-        let (files, left_out) = match unchanged {
-            Some(state) => (state.files, state.left_out.clone()),
-            None => self.write(program, listing, &target, limits)?,
-        };
+        let target = self.directory.join(tree_of(&commit));
+        let (files, left_out) = self.write(program, listing, &target, limits)?;
         let files_changed = match &before {
             Some(state) if state.tree == tree => 0,
             Some(state) => {
@@ -460,7 +465,7 @@ impl Mirror {
         {
             return Err(in_directory(&new)(error));
         }
-        link(&tree_of(&state.tree), &new).map_err(in_directory(&new))?;
+        link(&tree_of(&state.commit), &new).map_err(in_directory(&new))?;
         fs::rename(&new, &tree).map_err(in_directory(&tree))?;
         self.note(state)?;
         // Whoever reads now reads the new one.
@@ -470,7 +475,7 @@ impl Mirror {
             .map_err(in_directory(&trees))?
             .flatten()
         {
-            if entry.file_name() != *state.tree {
+            if entry.file_name() != *state.commit {
                 // What cannot be removed now goes the next time.
                 let _ = remove_directory(&entry.path());
             }
@@ -534,73 +539,13 @@ fn changes(
         .count())
 }
 
-/// Where a tree is, from the mirror's directory.
-fn tree_of(hash: &str) -> PathBuf {
-    Path::new("trees").join(hash)
+/// Where the files of a commit are, from the mirror's directory.
+fn tree_of(commit: &str) -> PathBuf {
+    Path::new("trees").join(commit)
 }
 
 /// Whether it was synchronised so recently. A clock that was set back makes nothing fresh.
 fn is_fresh(state: &State, fresh: Duration) -> bool {
     let age = SystemTime::now().duration_since(state.last_sync());
     age.is_ok_and(|age| age < fresh)
-}
-
-/// Removes what a git that was killed has left in our repository: its locks, which nobody holds while
-/// we hold ours, and half a pack.
-fn remove_leftovers(repository: &Path) {
-    let is_leftover = |path: &Path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(".lock") || name.starts_with("tmp_")
-    };
-    let mut directories = vec![repository.to_owned()];
-    while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|it| it.is_dir()) {
-                directories.push(entry.path());
-            } else if is_leftover(&entry.path()) {
-                // A fetch says what is wrong if it cannot be removed.
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-    }
-}
-
-fn remove_directory(path: &Path) -> Result<(), GitError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(in_directory(path)(error)),
-        _ => Ok(()),
-    }
-}
-
-fn in_directory(path: &Path) -> impl FnOnce(io::Error) -> GitError {
-    let path = path.to_owned();
-    |source| GitError::Directory { path, source }
-}
-
-fn open_lock(path: &Path) -> Result<File, GitError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    options.open(path).map_err(in_directory(path))
-}
-
-#[cfg(unix)]
-fn is_private(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
-    metadata.is_dir() && is_ours && metadata.mode() & 0o022 == 0
-}
-
-#[cfg(not(unix))]
-fn is_private(metadata: &fs::Metadata) -> bool {
-    metadata.is_dir()
-}
-
-#[cfg(unix)]
-fn link(target: &Path, at: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, at)
-}
-
-#[cfg(windows)]
-fn link(target: &Path, at: &Path) -> io::Result<()> {
-    std::os::windows::fs::symlink_dir(target, at)
 }

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -113,19 +113,33 @@ const SSH: &str =
     "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=2";
 
 /// Set when the process ends: running gits are stopped, and no more are started.
-static STOPPING: AtomicBool = AtomicBool::new(false);
+static STOPPING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Stops every git that runs. Later calls fail. For the end of the process.
+/// Those that run.
+static RUNNING: Mutex<Vec<Arc<Mutex<End>>>> = Mutex::new(Vec::new());
+
+/// Whoever sets it, such as a signal, stops every git within some milliseconds. Later calls fail.
+pub fn stop_flag() -> Arc<AtomicBool> {
+    Arc::clone(&STOPPING)
+}
+
+/// Stops every git at once. Later calls fail. For the end of the process.
 pub fn stop_all() {
     STOPPING.store(true, Ordering::Release);
+    for end in &*lock(&RUNNING) {
+        lock(end).stop(Stopped::Ending);
+    }
 }
 
 /// The machine's git.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     path: PathBuf,
-    /// Where it works: no repository, and in none.
+    /// Where it works.
     directory: PathBuf,
+    /// Whether it may find a repository around that directory. One such as that of the user's
+    /// dotfiles is not ours to read.
+    finds_repositories: bool,
     /// Whether the user's environment or configuration says which ssh to take.
     user_chooses_ssh: bool,
 }
@@ -153,10 +167,22 @@ pub(crate) struct Running {
 
 /// How far the end of a git has come. The group is ended under this lock, and never after its first
 /// process was waited for: its id could be another's then.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct End {
+    /// The first process, which has the number of the group.
+    id: u32,
     stopped: Option<Stopped>,
     is_reaped: bool,
+}
+
+impl End {
+    /// Ends the group, unless it has ended.
+    fn stop(&mut self, reason: Stopped) {
+        if !self.is_reaped {
+            self.stopped.get_or_insert(reason);
+            kill(self.id);
+        }
+    }
 }
 
 /// Why a git was stopped.
@@ -177,7 +203,7 @@ pub(crate) struct Ended {
 
 impl Program {
     /// Finds git in `PATH`, in directories with an absolute path only, and checks its version. It
-    /// works in `directory`, which is ours.
+    /// works in `directory`.
     pub(crate) fn find(directory: &Path, limits: &Limits) -> Result<Self, GitError> {
         if cfg!(not(unix)) {
             return Err(GitError::Unsupported);
@@ -192,6 +218,7 @@ impl Program {
         let mut program = Self {
             path,
             directory: directory.to_owned(),
+            finds_repositories: false,
             user_chooses_ssh: false,
         };
         let output = program.call(&["--version"]).output(limits)?;
@@ -206,6 +233,14 @@ impl Program {
             call.output(limits).is_ok()
         };
         Ok(program)
+    }
+
+    /// The same in the repository that its directory is in.
+    pub(crate) fn in_any_repository(self) -> Self {
+        Self {
+            finds_repositories: true,
+            ..self
+        }
     }
 
     /// A call of git with these arguments.
@@ -285,18 +320,26 @@ impl<'a> Call<'a> {
             // All of its helpers are in the group, which is ended as a whole.
             command.process_group(0);
         }
+        // Under this lock, so that none is started beside `stop_all`.
+        let mut all = lock(&RUNNING);
         if STOPPING.load(Ordering::Acquire) {
             return Err(GitError::Ending);
         }
         let mut child = command.spawn().map_err(GitError::Run)?;
+        let end = Arc::new(Mutex::new(End {
+            id: child.id(),
+            stopped: None,
+            is_reaped: false,
+        }));
+        all.push(Arc::clone(&end));
+        drop(all);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (stdin, Some(stdout), Some(stderr)) = pipes else {
             return Err(GitError::Run(io::Error::other("git has no pipes")));
         };
-        let end = Arc::<Mutex<End>>::default();
         let watchdog = {
-            let (end, limits, id) = (Arc::clone(&end), limits.clone(), child.id());
-            move || watch(id, &limits, &end)
+            let (end, limits) = (Arc::clone(&end), limits.clone());
+            move || watch(&limits, &end)
         };
         let running = Running {
             child,
@@ -329,8 +372,9 @@ impl<'a> Call<'a> {
         if !self.program.user_chooses_ssh {
             command.env("GIT_SSH_COMMAND", SSH);
         }
-        // A repository around our directory, such as one of dotfiles, is not ours to read.
-        if let Some(parent) = self.program.directory.parent() {
+        if let Some(parent) = self.program.directory.parent()
+            && !self.program.finds_repositories
+        {
             command.env("GIT_CEILING_DIRECTORIES", parent);
         }
         let header = self
@@ -411,6 +455,7 @@ impl Running {
         end.is_reaped = true;
         let status = self.child.wait();
         drop(end);
+        lock(&RUNNING).retain(|it| !Arc::ptr_eq(it, &self.end));
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.thread().unpark();
             // It has nothing to say.
@@ -431,7 +476,7 @@ impl Drop for Running {
 }
 
 /// Stops a git that takes too long or too much, or that the process does not wait for any more.
-fn watch(id: u32, limits: &Limits, end: &Mutex<End>) {
+fn watch(limits: &Limits, end: &Mutex<End>) {
     let mut looked_at_size = Instant::now();
     loop {
         thread::park_timeout(LOOK);
@@ -453,15 +498,14 @@ fn watch(id: u32, limits: &Limits, end: &Mutex<End>) {
             return;
         }
         if let Some((_, reason)) = reason {
-            end.stopped = Some(reason);
-            kill(id);
+            end.stop(reason);
             return;
         }
     }
 }
 
-fn lock(end: &Mutex<End>) -> MutexGuard<'_, End> {
-    end.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends a group of processes. Called only while its first process has not been waited for, so the
