@@ -92,6 +92,9 @@ impl Publishing {
             return Ok(());
         }
         self.publish(&self.buffer.segments()?, deadline)?;
+        if deadline.is_some_and(|it| it <= Instant::now()) {
+            return Ok(());
+        }
         let evicted = self.buffer.rotate()?;
         self.shared.count_dropped(evicted);
         self.publish(&self.buffer.segments()?, deadline)
