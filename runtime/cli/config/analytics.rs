@@ -48,7 +48,7 @@ struct Kind {
     data_fields: &'static [&'static str],
     text_fields: &'static [&'static str],
     /// An event as it would be sent.
-    example: Value,
+    example_event: Value,
 }
 
 /// Prints what is recorded and sent.
@@ -67,7 +67,7 @@ pub(super) fn show(out: &mut Output, as_json: bool) -> Result<()> {
     out.page(&kinds)?;
     out.heading("Examples, as they would be sent")?;
     for kind in &report.event_types {
-        out.line(&kind.example.to_string())?;
+        out.line(&kind.example_event.to_string())?;
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ impl Kind {
             meaning: kind.meaning,
             data_fields: kind.fields,
             text_fields: kind.texts,
-            example: json!({
+            example_event: json!({
                 "id": "019bb1a5-6c0d-7000-8000-000000000000",
                 "type": kind.name,
                 "timestamp": "2026-01-12T10:00:00.045000Z",
