@@ -11,6 +11,7 @@
 
 mod error;
 
+pub mod analytics;
 pub mod invocations;
 pub mod scripts;
 mod source;

@@ -10,6 +10,8 @@ mod common;
 
 mod basics;
 mod faults;
+#[cfg(all(unix, feature = "http"))]
+mod http;
 mod kill;
 #[cfg(unix)]
 mod lines;
