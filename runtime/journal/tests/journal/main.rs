@@ -9,6 +9,7 @@ mod child;
 mod common;
 
 mod basics;
+mod counting;
 mod faults;
 mod kill;
 #[cfg(unix)]
