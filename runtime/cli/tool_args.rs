@@ -109,6 +109,7 @@ pub(crate) fn options() -> Result<Options> {
         recording: Recording {
             journal: config.journal()?,
             calls: config.is_on("journal.calls"),
+            ..Recording::default()
         },
         agent: config.text("serve.agent"),
         typed_tools: config.is_on("serve.typed_tools"),

@@ -207,8 +207,15 @@ fn table_of(events: &[Event]) -> Table {
                 let what = format!("{}: {}", it.outcome, it.request);
                 (it.at, "routing", it.chosen.as_deref().unwrap_or(""), what)
             }
-            Event::Analytics { name, at, body, .. } => {
-                (*at, "analytics", "", format!("{name} {body}"))
+            Event::Analytics {
+                name,
+                skill,
+                at,
+                body,
+                ..
+            } => {
+                let skill = skill.as_deref().unwrap_or_default();
+                (*at, "analytics", skill, format!("{name} {body}"))
             }
             // A journal returns these as invocations.
             Event::Created(_) | Event::Running { .. } | Event::Ended(_) => continue,

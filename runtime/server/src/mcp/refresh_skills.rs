@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::tool_result::{ToolError, ToolResult};
 use super::tools::TaskCall;
 use super::{BoxFuture, broken};
+use crate::analytics::UsageEvent;
 use crate::source::{Kind, Refreshed, Refresher};
 
 pub(crate) const INPUT: &str =
@@ -37,10 +38,15 @@ pub(crate) fn run(call: TaskCall<'_>) -> BoxFuture<'_, Result<ToolResult, ToolEr
             // The load goes on; only this request ends.
             () = call.caller.cancelled.cancelled() => Refreshed::Failed("cancelled".to_owned()),
         };
+        let result = |answer: Value| {
+            let recorder = &call.server.recorder;
+            recorder.record(&UsageEvent::Refreshed { answer: &answer });
+            ToolResult::json(&answer)
+        };
         Ok(match refreshed {
-            Refreshed::Done(skills) => ToolResult::json(&done(kind, source, skills)),
-            Refreshed::Busy => ToolResult::json(&failed(kind, "Another refresh is under way.")),
-            Refreshed::Failed(reason) => ToolResult::json(&failed(kind, &reason)).failing(),
+            Refreshed::Done(skills) => result(done(kind, source, skills)),
+            Refreshed::Busy => result(failed(kind, "Another refresh is under way.")),
+            Refreshed::Failed(reason) => result(failed(kind, &reason)).failing(),
         })
     })
 }

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use skillbundle_exec::Isolation;
-use skillbundle_journal::Journal;
 
 use super::arguments::Arguments;
 use super::methods::Handler;
@@ -20,9 +19,11 @@ use super::tool_result::{ERROR_PROPERTIES, ToolError, ToolResult};
 use super::toolset::{ToolContext, ToolSet};
 use super::{
     BoxFuture, Call, Caller, Server, Skills, get_asset, get_skill, invoke_skill, list_skills,
-    refresh_skills, run_script, skill, skill_listing, skills_list, skills_search, tool_result,
+    refresh_skills, report_usage, run_script, skill, skill_listing, skills_list, skills_search,
+    tool_result,
 };
 use crate::Options;
+use crate::analytics::UsageEvent;
 use crate::jsonrpc::{Meta, Request, RpcError};
 use crate::scripts::ScriptOptions;
 use crate::source::Generation;
@@ -56,6 +57,8 @@ enum Effects {
     None,
     /// What the server serves, and nothing else.
     OnServer,
+    /// What the operator has recorded; each call adds to it.
+    OnRecord,
     /// What a script can.
     OfScripts,
 }
@@ -68,7 +71,7 @@ impl Effects {
         ToolAnnotations::new()
             .read_only(self == Self::None)
             .destructive(is_free)
-            .idempotent(!is_script)
+            .idempotent(!is_script && self != Self::OnRecord)
             .open_world(is_free || is_script && scripts.network)
     }
 }
@@ -155,6 +158,7 @@ pub(crate) static TOOLS: &[ToolDefinition] = &[
     GET_ASSET,
     RUN_SCRIPT,
     INVOKE_SKILL,
+    REPORT_USAGE,
     REFRESH_SKILLS,
     #[cfg(test)]
     PANICS,
@@ -295,6 +299,21 @@ static TYPED: ToolDefinition = ToolDefinition {
     by_default: false,
     effects: Effects::OfScripts,
     run: Run::Task(invoke_skill::run_typed),
+};
+
+const REPORT_USAGE: ToolDefinition = ToolDefinition {
+    name: "report_usage",
+    dotted: None,
+    title: "Report Usage",
+    description: Some(
+        "Tells the owners of a skill whether it was useful, after a task that you used it for. A comment can say what was missing or wrong.",
+    ),
+    next: &[],
+    input: report_usage::INPUT,
+    output: Some(report_usage::OUTPUT),
+    by_default: false,
+    effects: Effects::OnRecord,
+    run: Run::Task(report_usage::run),
 };
 
 const REFRESH_SKILLS: ToolDefinition = ToolDefinition {
@@ -529,10 +548,9 @@ fn unknown(server: &Server, name: &str) -> RpcError {
 }
 
 impl ToolCall<'_> {
-    /// The journal, if the operator keeps one of calls.
-    pub(crate) fn journal(&self) -> Option<&Journal> {
-        let server = self.server;
-        server.options.recording.calls.then_some(&server.journal)
+    /// Records a use of skills.
+    pub(crate) fn record(&self, usage: &UsageEvent<'_>) {
+        self.server.recorder.record(usage);
     }
 
     /// The tools that an answer may name.
