@@ -52,11 +52,12 @@ pub enum Claim {
 pub struct Status {
     /// Events that wait to be written.
     pub queued: usize,
-    /// Events that were not written, since too many waited.
+    /// Events that were not written, since too many waited. For an HTTP server also those, of all
+    /// processes, that this one has removed from a buffer that was full.
     pub dropped: u64,
     /// Events that could not be written.
     pub lost: u64,
-    /// Events in the file that the PostgreSQL server does not have yet, those of other processes
+    /// Events on disk that the PostgreSQL or HTTP server does not have yet, those of other processes
     /// included. 0 for other destinations, and before the first event.
     pub undelivered: u64,
     /// The last fault; `None` if there was none. It holds no password.
@@ -179,8 +180,8 @@ impl Journal {
         }
     }
 
-    /// Blocks: writes what waits, and delivers it to a PostgreSQL server, as far as that works within
-    /// `patience`. Later events are [`Recorded::Off`]. What could not be written by then is lost;
+    /// Blocks: writes what waits, and delivers it to a PostgreSQL or HTTP server, as far as that works
+    /// within `patience`. Later events are [`Recorded::Off`]. What could not be written by then is lost;
     /// what could not be delivered stays in the file for the next process.
     pub fn close(&self, patience: Duration) {
         self.inner.0.close(patience);
@@ -303,7 +304,7 @@ impl Shared {
     }
 
     /// When the journal is closing: until when what remains may be delivered.
-    #[cfg(feature = "postgres")]
+    #[cfg(any(feature = "http", feature = "postgres"))]
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.state().deadline
     }
@@ -329,6 +330,12 @@ impl Shared {
     pub(crate) fn count_lost(&self, error: &JournalError) {
         self.lost.fetch_add(1, Ordering::Relaxed);
         self.report(error);
+    }
+
+    /// Events that were on disk and were given up.
+    #[cfg(feature = "http")]
+    pub(crate) fn count_dropped(&self, count: u64) {
+        self.dropped.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Keeps a fault for [`Journal::status`].

@@ -154,7 +154,7 @@ fn line(event: &str, fields: &impl Serialize) -> String {
 
 /// The payload as it is, on one line: in valid JSON a line end is only between tokens. What is no
 /// JSON becomes a string.
-fn raw(json: &str) -> Box<RawValue> {
+pub(crate) fn raw(json: &str) -> Box<RawValue> {
     let one_line = json.replace(['\n', '\r'], " ");
     RawValue::from_string(one_line)
         .unwrap_or_else(|_| serde_json::value::to_raw_value(json).expect("text is always JSON"))

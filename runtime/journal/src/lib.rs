@@ -4,8 +4,9 @@
 //! A [`Journal`] takes events from any thread without blocking it. One writer thread, started by
 //! the first event, puts everything that waits into one transaction (*group commit*) and then
 //! reports to the caller. Events go to an SQLite file, to a PostgreSQL server by way of an SQLite
-//! file (feature `postgres`), or as lines of JSON to a file or a pipe. `Reader` reads an SQLite
-//! file while it is written.
+//! file (feature `postgres`), or as lines of JSON to a file or a pipe. Analytics events can go to an
+//! HTTP server, by way of a buffer on disk (feature `http`). `Reader` reads an SQLite file while it is
+//! written.
 //!
 //! This crate knows no skills and no protocol. It is the only one that knows databases.
 //!
@@ -39,6 +40,8 @@ mod writer;
 
 mod error;
 mod files;
+#[cfg(feature = "http")]
+mod http;
 mod json;
 mod jsonl;
 #[cfg(feature = "postgres")]
@@ -52,6 +55,8 @@ pub use error::JournalError;
 pub use event::{
     Event, Invocation, InvocationResult, InvocationStatus, Record, RoutingDecision, ScriptRun,
 };
+#[cfg(feature = "http")]
+pub use http::{Backlog, Endpoint, HttpOptions};
 pub use journal::{Claim, Journal, Recorded, Status};
 pub use options::{Destination, Options, Retention};
 #[cfg(feature = "sqlite")]

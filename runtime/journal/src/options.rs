@@ -4,6 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(feature = "http")]
+use crate::http::HttpOptions;
+
 /// How a journal is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -35,6 +38,11 @@ pub enum Destination {
         /// The SQLite file.
         spool: PathBuf,
     },
+    /// An HTTP server, by way of a buffer on disk: an event is committed once it is in the buffer, and
+    /// is sent when the server can be reached. It takes analytics events alone; others are lost, and
+    /// so is one of more than 64 kB.
+    #[cfg(feature = "http")]
+    Http(HttpOptions),
 }
 
 /// What an SQLite file keeps. What has not been delivered to a PostgreSQL server always stays.
@@ -79,6 +87,8 @@ impl fmt::Debug for Destination {
                 .debug_struct("Postgres")
                 .field("spool", spool)
                 .finish_non_exhaustive(),
+            #[cfg(feature = "http")]
+            Self::Http(options) => f.debug_tuple("Http").field(options).finish(),
         }
     }
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::JournalError;
+#[cfg(feature = "http")]
+use crate::http::{BufferSink, Publisher};
 use crate::journal::{Shared, Work};
 use crate::jsonl::JsonlSink;
 use crate::options::Destination;
@@ -54,6 +56,13 @@ pub(crate) fn run(shared: &Arc<Shared>) {
                 delivery.announce(outcomes.iter().filter(|it| it.is_written()).count());
             });
             delivery.finish();
+        }
+        #[cfg(feature = "http")]
+        Destination::Http(options) => {
+            let publisher = Publisher::start(shared, options);
+            let mut sink = BufferSink::new(shared, options, publisher.signals());
+            write(shared, &mut sink, &|_| {});
+            publisher.finish();
         }
     }
 }

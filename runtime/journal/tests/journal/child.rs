@@ -23,6 +23,14 @@ fn child_process() {
         "fill the disk" => crate::faults::fill_the_disk(&path),
         "fill the disk with lines" => crate::faults::fill_the_disk_with_lines(&path),
         "read only" => crate::faults::find_it_read_only(&path),
+        #[cfg(all(unix, feature = "http"))]
+        "send until killed" => crate::http::record_until_killed(&path),
+        #[cfg(all(unix, feature = "http"))]
+        "send and leave" => crate::http::record_and_leave(&path),
+        #[cfg(all(unix, feature = "http"))]
+        "fill the disk with a buffer" => crate::http::fill_the_disk(&path),
+        #[cfg(all(unix, feature = "http"))]
+        "send by TLS" => crate::http::send_by_tls(&path),
         #[cfg(all(unix, feature = "postgres"))]
         "deliver until killed" => crate::postgres::record_until_killed(&path),
         other => panic!("no role {other}"),

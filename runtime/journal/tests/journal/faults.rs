@@ -308,16 +308,19 @@ mod links_and_rights {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_loses_no_committed_event_and_works_again() {
-    for (role, file) in [
-        ("fill the disk", "journal.db"),
-        ("fill the disk with lines", "journal.jsonl"),
+    // The limits are in blocks of 512 bytes, or of 1024 in some shells.
+    for (role, file, limit) in [
+        ("fill the disk", "journal.db", 1000),
+        ("fill the disk with lines", "journal.jsonl", 1000),
+        #[cfg(feature = "http")]
+        ("fill the disk with a buffer", "analytics-buffer.jsonl", 100),
     ] {
-        fill(role, file);
+        fill(role, file, limit);
     }
 }
 
 #[cfg(target_os = "linux")]
-fn fill(role: &str, file: &str) {
+fn fill(role: &str, file: &str, limit: u32) {
     let directory = tempfile::tempdir().unwrap();
     let program = std::env::current_exe().unwrap();
     let mount = "mount -t tmpfs -o size=1m,mode=700 journal \"$0\"";
@@ -333,7 +336,7 @@ fn fill(role: &str, file: &str) {
         command
     } else {
         let mut command = Command::new("sh");
-        let limit = "trap '' XFSZ; ulimit -f 1000";
+        let limit = format!("trap '' XFSZ; ulimit -f {limit}");
         command.args(["-c", &format!("{limit}; {run}")]);
         command
     };
@@ -392,7 +395,7 @@ pub(crate) fn find_it_read_only(path: &Path) {
 
 /// Fills the disk with an SQLite journal.
 pub(crate) fn fill_the_disk(path: &Path) {
-    let committed = fill_and_make_room(&sqlite(path), path, "the disk is full");
+    let committed = fill_and_make_room(&sqlite(path), path, "the disk is full", large);
     let mut found = Reader::open(path)
         .unwrap()
         .list(&Filter::default())
@@ -406,7 +409,7 @@ pub(crate) fn fill_the_disk(path: &Path) {
 /// The same with lines. What is not a line was not called committed.
 pub(crate) fn fill_the_disk_with_lines(path: &Path) {
     let options = Options::new(Destination::Jsonl(path.to_owned()));
-    let committed = fill_and_make_room(&Journal::new(options), path, "No space left");
+    let committed = fill_and_make_room(&Journal::new(options), path, "No space left", large);
     let text = fs::read_to_string(path).unwrap();
     let lines = text.lines().filter_map(|line| {
         let line: serde_json::Value = serde_json::from_str(line).ok()?;
@@ -416,9 +419,29 @@ pub(crate) fn fill_the_disk_with_lines(path: &Path) {
     child::tell("the disk was full");
 }
 
+/// An invocation with much in it.
+fn large() -> Event {
+    let mut large = invocation("large");
+    large.input = format!("\"{}\"", "x".repeat(10_000));
+    Event::Created(large)
+}
+
+fn id_of(event: &Event) -> Uuid {
+    match event {
+        Event::Created(invocation) => invocation.id,
+        Event::Analytics { id, .. } => *id,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Records until events are lost, makes room if it can, and records again. Returns what was called
 /// committed.
-fn fill_and_make_room(journal: &Journal, path: &Path, problem: &str) -> Vec<Uuid> {
+pub(crate) fn fill_and_make_room(
+    journal: &Journal,
+    path: &Path,
+    problem: &str,
+    event: impl Fn() -> Event,
+) -> Vec<Uuid> {
     let is_mounted = std::env::var("JOURNAL_TEST_MOUNTED").is_ok_and(|it| !it.is_empty());
     let filler = path.with_file_name("filler");
     if is_mounted {
@@ -427,10 +450,9 @@ fn fill_and_make_room(journal: &Journal, path: &Path, problem: &str) -> Vec<Uuid
     let mut committed = Vec::new();
     let mut lost = Vec::new();
     while lost.len() < 3 {
-        let mut large = invocation("large");
-        large.input = format!("\"{}\"", "x".repeat(10_000));
-        let id = large.id;
-        match record(journal, Event::Created(large)) {
+        let event = event();
+        let id = id_of(&event);
+        match record(journal, event) {
             Recorded::Committed => committed.push(id),
             Recorded::Lost => lost.push(id),
             other => panic!("{other:?}"),
@@ -441,10 +463,9 @@ fn fill_and_make_room(journal: &Journal, path: &Path, problem: &str) -> Vec<Uuid
     if is_mounted {
         assert!(error.contains(problem), "{error}");
         fs::remove_file(filler).unwrap();
-        let after = invocation("after");
-        let id = after.id;
-        assert_eq!(record(journal, Event::Created(after)), Recorded::Committed);
-        committed.push(id);
+        let after = event();
+        committed.push(id_of(&after));
+        assert_eq!(record(journal, after), Recorded::Committed);
     }
     assert_eq!(journal.status().lost, lost.len() as u64);
     committed

@@ -11,6 +11,8 @@ mod common;
 mod basics;
 mod counting;
 mod faults;
+#[cfg(all(unix, feature = "http"))]
+mod http;
 mod kill;
 #[cfg(unix)]
 mod lines;
