@@ -4,8 +4,6 @@
 mod enabled;
 #[cfg(feature = "sqlite")]
 mod json;
-#[cfg(feature = "sqlite")]
-mod time;
 
 use std::path::PathBuf;
 

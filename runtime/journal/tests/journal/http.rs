@@ -136,6 +136,7 @@ fn events_arrive_as_the_specification_has_them() {
     let sent = Event::Analytics {
         id,
         name: "skill_served".to_owned(),
+        skill: None,
         correlation_id: Some(Uuid::now_v7()),
         body: "{\n\"skill_path\": \"pdf\", \"score\": 0.5}".to_owned(),
         at,
@@ -382,6 +383,7 @@ fn what_is_no_event_of_analytics_is_refused() {
     let large = Event::Analytics {
         id: Uuid::now_v7(),
         name: "large".to_owned(),
+        skill: None,
         correlation_id: None,
         body: format!("\"{}\"", "x".repeat(70_000)),
         at: SystemTime::now(),
@@ -409,6 +411,7 @@ fn a_server_that_is_gone_for_good_costs_ten_megabytes_of_disk() {
         let event = Event::Analytics {
             id,
             name: "large".to_owned(),
+            skill: None,
             correlation_id: None,
             body: body.clone(),
             at: SystemTime::now(),
@@ -574,6 +577,7 @@ pub(crate) fn fill_the_disk(path: &Path) {
     let large = || Event::Analytics {
         id: Uuid::now_v7(),
         name: "large".to_owned(),
+        skill: None,
         correlation_id: None,
         body: format!("\"{}\"", "x".repeat(10_000)),
         at: SystemTime::now(),

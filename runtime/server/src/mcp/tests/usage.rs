@@ -221,7 +221,7 @@ fn each_use_is_kept_once_and_sent_once_with_the_fields_of_its_type() {
         ] {
             assert_eq!(client.tool(tool, &arguments)["isError"], true, "{tool}");
         }
-        end(client);
+        end(client).0.expect("the session ends well");
         let kept = events(&kept, uses.len());
         assert_eq!(kept.len(), uses.len());
         let sent_events = events(&sent, uses.len());
@@ -281,7 +281,7 @@ fn without_calls_only_feedback_is_kept() {
                 "{message}"
             );
         }
-        end(client);
+        end(client).0.expect("the session ends well");
         for (path, expected) in [(&kept, expected_kept), (&sent, expected_sent)] {
             match expected {
                 0 => assert!(!path.exists(), "nothing is made"),
