@@ -2,6 +2,7 @@
 //! terminal, in a pipe and as JSON, and errors.
 
 // Shared.
+mod bars;
 pub(crate) mod clap_errors;
 pub(crate) mod display;
 pub(crate) mod json;

@@ -2,6 +2,7 @@
 //! width; in a pipe each row is one line of tab-separated fields, without a
 //! heading and uncut. Every cell is escaped here. A last column can be bars.
 
+use super::bars::Bars;
 use super::display::{columns, cut, one_line};
 use super::output::{Style, is_utf8};
 
@@ -13,7 +14,7 @@ const MIN_LAST: usize = 16;
 const MIN_WIDTH: usize = 8;
 /// Columns of the longest bar: longer ones tell no more. If there is no room for the least, there
 /// are no bars.
-const LONGEST_BAR: usize = 30;
+const LONGEST_BAR: usize = 20;
 const SHORTEST_BAR: usize = 5;
 
 /// A table under construction.
@@ -61,6 +62,7 @@ impl Table {
     }
 
     /// The same with a bar, whose length says how the number compares to those of the other rows.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn row_with_bar<const N: usize>(&mut self, cells: [&str; N], number: u64) {
         self.row(cells);
         self.bars.push(number);
@@ -108,11 +110,9 @@ impl Table {
         let rows = self.rows.iter().enumerate().map(|(at, row)| {
             let line = self.line(row, &shown, &widths);
             let bar = self.bar(at, room);
-            if bar.is_empty() {
-                return line;
-            }
             let padding = used.saturating_sub(columns(&line));
-            line + &" ".repeat(padding) + &bar
+            let line = line + &" ".repeat(padding) + &bar;
+            line.trim_end().to_owned()
         });
         [heading]
             .into_iter()
@@ -122,17 +122,18 @@ impl Table {
     }
 
     /// The bar of a row; empty if there is none, or no room for it.
+    #[expect(clippy::cast_precision_loss, reason = "a bar has a few steps")]
     fn bar(&self, row: usize, room: usize) -> String {
         let most = self.bars.iter().max().copied().unwrap_or_default();
         let number = self.bars.get(row).copied().unwrap_or_default();
         if most == 0 || room < SHORTEST_BAR {
             return String::new();
         }
-        // Whatever is there can be seen.
-        let length = u128::from(number) * (room as u128);
-        let length = length.div_ceil(u128::from(most));
-        let block = if is_utf8() { "█" } else { "#" };
-        block.repeat(usize::try_from(length).unwrap_or(room))
+        let bars = Bars {
+            width: room,
+            blocks: is_utf8(),
+        };
+        bars.padded(number as f64 / most as f64)
     }
 
     /// Narrows the columns until a line fits: the last one first, since it holds

@@ -194,6 +194,13 @@ impl Found<'_> {
                     .to_owned(),
                 CALLS,
             )),
+            State::Empty if self.since.is_some() => {
+                let since = self.since.map(time::to_second).unwrap_or_default();
+                Some((
+                    format!("nothing was recorded in {path} since {since}"),
+                    "name an earlier time, or leave --since out",
+                ))
+            }
             State::Empty | State::NoJournal if keeps_calls => Some((
                 format!("nothing was recorded in {path}"),
                 "serve skills with `skillbundle serve`, and let an agent use them",

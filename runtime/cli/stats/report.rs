@@ -150,6 +150,10 @@ fn offered(found: &Found<'_>, out: &mut Output) -> io::Result<()> {
 
 fn days(found: &Found<'_>, out: &mut Output) -> io::Result<()> {
     let days = &found.usage.days;
+    let is_worth_a_row = |it: &Counts| it.uses() + it.not_found + it.ambiguous > 0;
+    if !days.values().any(is_worth_a_row) {
+        return Ok(());
+    }
     let (Some((first, _)), Some((last, _))) = (days.first_key_value(), days.last_key_value())
     else {
         return Ok(());

@@ -3,6 +3,7 @@
 //! that a journal of a million events takes little memory.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
@@ -260,7 +261,7 @@ impl Usage {
         })?;
         reader.each_body(ROUTING, NO_MATCH, wanted.since, |it| {
             if let Ok(decision) = serde_json::from_str::<Request<'_>>(it.body) {
-                unmet.add(&decision.request, it.row, it.at);
+                unmet.add(&decision.request, it.row);
             }
         })?;
         let pairs = pairs
@@ -293,7 +294,7 @@ impl Usage {
             }
             if offer.candidates.is_empty() {
                 self.add(None, midnight(it.at), |it| &mut it.not_found, 1);
-                unmet.add(offer.context.as_deref().unwrap_or_default(), it.row, it.at);
+                unmet.add(offer.context.as_deref().unwrap_or_default(), it.row);
             }
         })
     }
@@ -340,47 +341,52 @@ impl Usage {
 #[derive(Default)]
 struct Unmet {
     hasher: RandomState,
+    /// Reused from text to text.
+    words: String,
     by_text: HashMap<u64, Repeated>,
 }
 
 /// How often a text occurred, and the row that has it last.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Repeated {
-    count: u64,
+    count: u32,
     row: i64,
-    last: SystemTime,
 }
 
 impl Unmet {
     /// Two requests are the same if they differ only in case and white space.
-    fn add(&mut self, request: &str, row: i64, at: SystemTime) {
-        let words: Vec<&str> = request.split_whitespace().collect();
-        let hash = self.hasher.hash_one(fold(&words.join(" ")));
-        let new = Repeated {
-            count: 0,
-            row,
-            last: at,
-        };
-        let repeated = self.by_text.entry(hash).or_insert(new);
-        repeated.count += 1;
-        if (at, row) > (repeated.last, repeated.row) {
-            (repeated.last, repeated.row) = (at, row);
+    fn add(&mut self, request: &str, row: i64) {
+        self.words.clear();
+        for word in request.split_whitespace() {
+            self.words.push_str(word);
+            self.words.push(' ');
         }
+        let hash = self.hasher.hash_one(fold(&self.words));
+        let repeated = self
+            .by_text
+            .entry(hash)
+            .or_insert(Repeated { count: 0, row });
+        repeated.count = repeated.count.saturating_add(1);
+        repeated.row = repeated.row.max(row);
     }
 
     fn most_frequent(self, reader: &Reader, top: usize) -> Result<Vec<UnmetRequest>, JournalError> {
         let mut most: Vec<Repeated> = self.by_text.into_values().collect();
-        most.sort_unstable_by_key(|it| std::cmp::Reverse((it.count, it.last, it.row)));
+        most.sort_unstable_by_key(|it| Reverse(*it));
         let most = most.into_iter().take(top);
         let requests = most.map(|it| {
-            let body = reader.body(it.row)?.unwrap_or_default();
-            Ok(UnmetRequest {
-                request: request_in(&body).unwrap_or_default(),
-                count: it.count,
-                last: it.last,
-            })
+            let mut found = None;
+            reader.body(it.row, |body| {
+                let request = request_in(body.body).unwrap_or_default();
+                found = Some((request, body.at));
+            })?;
+            Ok(found.map(|(request, last)| UnmetRequest {
+                request,
+                count: it.count.into(),
+                last,
+            }))
         });
-        requests.collect()
+        requests.filter_map(Result::transpose).collect()
     }
 }
 

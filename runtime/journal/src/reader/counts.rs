@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use rusqlite::Row;
+use rusqlite::{Params, Row};
 
 use super::Reader;
 use crate::error::JournalError;
@@ -123,12 +123,26 @@ impl Reader {
         since: Option<SystemTime>,
         mut take: impl FnMut(EventBody<'_>),
     ) -> Result<(), JournalError> {
-        let mut run = || -> rusqlite::Result<()> {
-            let mut statement = self.connection.prepare_cached(
-                "SELECT seq, created_at, body FROM events \
-                 WHERE kind = ?1 AND name = ?2 AND created_at >= ?3",
-            )?;
-            let mut rows = statement.query((kind, name, earliest(since)))?;
+        let sql = "SELECT seq, created_at, body FROM events \
+                   WHERE kind = ?1 AND name = ?2 AND created_at >= ?3";
+        self.bodies(sql, (kind, name, earliest(since)), &mut take)
+    }
+
+    /// Calls `take` with the body of the event in this row, if it is still there.
+    pub fn body(&self, row: i64, mut take: impl FnMut(EventBody<'_>)) -> Result<(), JournalError> {
+        let sql = "SELECT seq, created_at, body FROM events WHERE seq = ?1";
+        self.bodies(sql, [row], &mut take)
+    }
+
+    fn bodies(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        take: &mut dyn FnMut(EventBody<'_>),
+    ) -> Result<(), JournalError> {
+        let run = || -> rusqlite::Result<()> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(parameters)?;
             while let Some(row) = rows.next()? {
                 take(EventBody {
                     row: row.get(0)?,
@@ -139,21 +153,6 @@ impl Reader {
             Ok(())
         };
         run().map_err(|error| self.fault(&error))
-    }
-
-    /// The body of the event in this row, `None` if it has been removed meanwhile.
-    pub fn body(&self, row: i64) -> Result<Option<String>, JournalError> {
-        let mut found = None;
-        let mut run = || -> rusqlite::Result<()> {
-            let sql = "SELECT body FROM events WHERE seq = ?1";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            if let Some(row) = statement.query([row])?.next()? {
-                found = Some(row.get(0)?);
-            }
-            Ok(())
-        };
-        run().map_err(|error| self.fault(&error))?;
-        Ok(found)
     }
 
     fn grouped<T>(
