@@ -170,7 +170,7 @@ fn team(project: &Project) {
         .file("tree/_root.md", "---\ndescription: Rules\nkeywords: [rules]\n---\nRules\n")
         .file("tree/used.md", "---\ndescription: Used\nkeywords: [used]\n---\nText\n")
         .file("tree/unused.md", "---\ndescription: Unused\nkeywords: [unused]\n---\nText\n")
-        .file("tasks/tasks/task_creation.md", "---\ndescription: Creates tasks\nkeywords: [task]\nscripts:\n  - file: run.sh\n    execution: server\ncontract:\n  category: execution\n  assigned_to: [A]\n  input_schema: {type: object}\n  output_schema: {type: object}\n  handler: run.sh\n---\nText\n")
+        .file("tasks/tasks/task_creation.md", "---\nname: task_creation\ndescription: Creates tasks\nkeywords: [task]\nscripts:\n  - file: run.sh\n    execution: server\ncontract:\n  category: execution\n  assigned_to: [A]\n  input_schema: {type: object}\n  output_schema: {type: object}\n  handler: run.sh\n---\nText\n")
         .file("tasks/tasks/task_creation/run.sh", "echo '{}'\n");
 }
 

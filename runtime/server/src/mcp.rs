@@ -20,6 +20,7 @@ mod broken;
 mod cursor;
 mod instructions;
 mod preview;
+mod progress;
 mod run_queue;
 mod skill_listing;
 mod tool_result;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 
 use rmcp::model::{JsonObject, ToolAnnotations};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use skillbundle_exec::Isolation;
@@ -104,22 +104,6 @@ pub(crate) struct TaskCall<'a> {
     /// The name that the tool was called by.
     pub(crate) tool: &'a str,
     pub(crate) meta: Meta<'a>,
-}
-
-/// The notification of how far a request has come.
-#[derive(Serialize)]
-struct ProgressNotification<'a> {
-    jsonrpc: &'static str,
-    method: &'static str,
-    params: ProgressParams<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProgressParams<'a> {
-    progress_token: &'a RawValue,
-    progress: f64,
-    message: &'a str,
 }
 
 /// The parameters of `tools/call`.
@@ -568,27 +552,6 @@ impl TaskCall<'_> {
     pub(crate) fn known_agent(&self) -> Option<String> {
         let by_token = self.caller.agent.as_deref().map(str::to_owned);
         by_token.or_else(|| self.server.options.agent.clone())
-    }
-
-    /// Tells the client how far the request has come, if it wants to know. `progress` must grow from
-    /// call to call.
-    pub(crate) fn progress(&self, progress: f64, message: &str) {
-        let Some(progress_token) = self.meta.progress_token() else {
-            return;
-        };
-        let params = ProgressParams {
-            progress_token,
-            progress,
-            message,
-        };
-        let notification = serde_json::to_vec(&ProgressNotification {
-            jsonrpc: "2.0",
-            method: "notifications/progress",
-            params,
-        });
-        let notification = notification.expect("keys are strings, and memory takes all bytes");
-        // A client that is gone cancels the request, too.
-        let _ = (self.caller.notify)(&notification);
     }
 }
 
