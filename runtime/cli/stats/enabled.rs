@@ -63,10 +63,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         .transpose()?;
     let usual = if args.json { TOP_IN_JSON } else { TOP };
     let top = args.top.unwrap_or(usual);
-    let opened = match args.sources.has_own()? {
-        true => Some(args.sources.open()?),
-        false => None,
-    };
+    let has_own = args.sources.has_own()?;
+    let opened = has_own.then(|| args.sources.open()).transpose()?;
     let catalog = opened.as_ref().map(|it| it.bundle.catalog()).transpose()?;
     let names = catalog.as_ref().map(names_of_contracts).transpose()?;
     let names = names.unwrap_or_default();

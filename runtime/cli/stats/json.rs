@@ -22,12 +22,16 @@ pub(super) struct Stats<'a> {
     unmet_requests: Vec<UnmetRequest<'a>>,
     unmet_count: usize,
     ambiguous_pairs: Vec<AmbiguousPair<'a>>,
-    unhelpful_skills: Vec<Unhelpful<'a>>,
+    unhelpful_skills: Vec<JudgedSkill<'a>>,
     days: Vec<OfDay>,
 }
 
 /// How often each thing happened.
 #[derive(Serialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "these are the names of the interface"
+)]
 struct CountFields {
     use_count: u64,
     served_count: u64,
@@ -65,7 +69,7 @@ struct AmbiguousPair<'a> {
 }
 
 #[derive(Serialize)]
-struct Unhelpful<'a> {
+struct JudgedSkill<'a> {
     skill_path: &'a str,
     unhelpful_count: u64,
     helpful_count: u64,
@@ -135,12 +139,12 @@ fn of_skill<'a>((path, usage): (&'a str, &SkillUsage)) -> OfSkill<'a> {
     }
 }
 
-fn of_unhelpful<'a>((path, usage): (&'a str, &'a SkillUsage)) -> Unhelpful<'a> {
+fn of_unhelpful<'a>((path, usage): (&'a str, &'a SkillUsage)) -> JudgedSkill<'a> {
     let comment = |Comment { at, text }: &'a Comment| CommentFields {
         comment: text,
         created_at: rfc3339(*at),
     };
-    Unhelpful {
+    JudgedSkill {
         skill_path: path,
         unhelpful_count: usage.counts.unhelpful,
         helpful_count: usage.counts.helpful,

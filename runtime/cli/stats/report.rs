@@ -173,9 +173,11 @@ fn days(found: &Found<'_>, out: &mut Output) -> io::Result<()> {
         let cells = [&*day_of(*day), &*uses, &*not_found, &*ambiguous];
         table.row_with_bar(cells, counts.uses());
     }
-    let title = match shown.first().is_some_and(|day| day > first) {
-        true => format!("The last {DAYS} days"),
-        false => "Each day".to_owned(),
+    let is_cut = shown.first().is_some_and(|day| day > first);
+    let title = if is_cut {
+        format!("The last {DAYS} days")
+    } else {
+        "Each day".to_owned()
     };
     section(&title, &table, 0, out)
 }

@@ -248,7 +248,9 @@ impl Usage {
                 return;
             };
             let mut skills: Vec<&str> = decision.candidates.iter().map(|it| &*it.0).collect();
-            skills.iter().for_each(|skill| self.offer(skill, it.at));
+            for skill in &skills {
+                self.offer(skill, it.at);
+            }
             skills.sort_unstable();
             for (at, one) in skills.iter().enumerate() {
                 for other in &skills[at + 1..] {

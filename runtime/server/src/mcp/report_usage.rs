@@ -34,42 +34,44 @@ pub(crate) const OUTPUT: &str = r#"{
 }"#;
 
 pub(crate) fn run(call: TaskCall<'_>) -> BoxFuture<'_, Result<ToolResult, ToolError>> {
-    Box::pin(async move {
-        let arguments = call.arguments.only(&["skill_path", "useful", "comment"])?;
-        let named = arguments.text("skill_path")?;
-        let useful = arguments.required_flag("useful")?;
-        let comment = arguments.optional_text("comment")?;
-        let comment = comment.filter(|it| !it.trim().is_empty());
-        let length = comment.map_or(0, |it| it.chars().count());
-        if length > COMMENT {
-            let expected = format!("at most {COMMENT} characters");
-            return Err(wrong("comment", expected, length.to_string()));
-        }
-        let skills = call.server.refresher.current().await;
-        let skills = skills.map_err(|it| ToolError::NotLoaded(it.0))?;
-        let toolset = call.server.toolset(Some(&skills));
-        let skill = named_skill(skills.catalog()?, named, toolset)?.path;
-        log(skill, useful, comment);
-        let feedback = UsageEvent::Feedback {
-            skill,
-            useful,
-            comment,
-        };
-        let taken = call.server.recorder.record_and_confirm(&feedback).await;
-        let message = match taken {
-            Taken::Yes => format!("Feedback recorded for {skill}"),
-            Taken::Off => format!(
-                "Feedback for {skill} was not recorded, since the journal of this server is off; its operator can turn it on with `skillbundle serve --journal on`"
-            ),
-            Taken::Lost => format!(
-                "Feedback for {skill} was not recorded, since the journal could not be written; the log of this server says why"
-            ),
-        };
-        let recorded = taken == Taken::Yes;
-        Ok(ToolResult::json(
-            &json!({ "recorded": recorded, "message": message }),
-        ))
-    })
+    Box::pin(report(call))
+}
+
+async fn report(call: TaskCall<'_>) -> Result<ToolResult, ToolError> {
+    let arguments = call.arguments.only(&["skill_path", "useful", "comment"])?;
+    let named = arguments.text("skill_path")?;
+    let useful = arguments.required_flag("useful")?;
+    let comment = arguments.optional_text("comment")?;
+    let comment = comment.filter(|it| !it.trim().is_empty());
+    let length = comment.map_or(0, |it| it.chars().count());
+    if length > COMMENT {
+        let expected = format!("at most {COMMENT} characters");
+        return Err(wrong("comment", expected, length.to_string()));
+    }
+    let skills = call.server.refresher.current().await;
+    let skills = skills.map_err(|it| ToolError::NotLoaded(it.0))?;
+    let toolset = call.server.toolset(Some(&skills));
+    let skill = named_skill(skills.catalog()?, named, toolset)?.path;
+    log(skill, useful, comment);
+    let feedback = UsageEvent::Feedback {
+        skill,
+        useful,
+        comment,
+    };
+    let taken = call.server.recorder.record_and_confirm(&feedback).await;
+    let message = match taken {
+        Taken::Yes => format!("Feedback recorded for {skill}"),
+        Taken::Off => format!(
+            "Feedback for {skill} was not recorded, since the journal of this server is off; its operator can turn it on with `skillbundle serve --journal on`"
+        ),
+        Taken::Lost => format!(
+            "Feedback for {skill} was not recorded, since the journal could not be written; the log of this server says why"
+        ),
+    };
+    let recorded = taken == Taken::Yes;
+    Ok(ToolResult::json(
+        &json!({ "recorded": recorded, "message": message }),
+    ))
 }
 
 /// One line for the operator: what did not help is worth a look, what did is not.
