@@ -3,6 +3,7 @@
 //! operator's file; what nobody sets is as content says, or the default. `docs/configuration.md` is
 //! the documentation.
 
+mod analytics;
 mod file;
 mod journal;
 
@@ -20,6 +21,10 @@ use skillbundle_server::Tools;
 use skillbundle_server::scripts::ScriptOptions;
 
 use crate::cli::output::with_help;
+
+pub(crate) use analytics::{
+    DO_NOT_TRACK, ENABLED, ENDPOINT, analytics_buffer, backlog, do_not_track,
+};
 
 /// Where `--help` has the options about settings.
 const HEADING: &str = "Settings (`skillbundle config --help`)";
@@ -105,6 +110,7 @@ pub(crate) fn load(args: &ConfigArgs, options: Vec<Assignment>) -> Result<&'stat
     }
     config.tools()?;
     config.check_journal()?;
+    config.check_analytics()?;
     config.overrides = Arc::new(config.decisions());
     Ok(CURRENT.get_or_init(|| config))
 }

@@ -1,6 +1,8 @@
 //! `skillbundle config`: the settings that apply and where each was set, and their JSON Schema. The
 //! table of settings is `skillbundle_format::SETTINGS`; help, schema and listing are made of it.
 
+mod analytics;
+
 use std::fmt::Write;
 
 use anyhow::Result;
@@ -9,7 +11,7 @@ use serde_json::{Map, Value, json};
 use skillbundle_format::{SETTINGS, Setting, Settings, ValueType};
 
 use super::json::Envelope;
-use super::output::{Output, describe, info};
+use super::output::{Output, describe, info, with_help};
 use super::table::Table;
 use super::tool_args::ToolArgs;
 use crate::Exit;
@@ -23,6 +25,7 @@ Examples:
   skillbundle config show --set matching.min_score=0.3
                                                 with an option that other commands take, too
   skillbundle config show --json                for a script
+  skillbundle config show --analytics           which events are recorded and sent, with examples
   skillbundle config schema > schema.json       for an editor
 
 Options come before variables, variables before the operator's file, and the file before the
@@ -42,6 +45,9 @@ pub(crate) struct Args {
     pub(crate) sources: Sources,
     #[command(flatten)]
     pub(crate) tool_options: ToolArgs,
+    /// Print which analytics events are recorded, where they are sent, and what is in them
+    #[arg(long)]
+    analytics: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -76,7 +82,14 @@ struct Row {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let mut out = Output::new();
     match args.action {
+        Action::Schema if args.analytics => {
+            return Err(with_help(
+                "--analytics is about what applies, and not about the schema",
+                "type `skillbundle config show --analytics`",
+            ));
+        }
         Action::Schema => out.json(&schema())?,
+        Action::Show if args.analytics => analytics::show(&mut out, args.json)?,
         Action::Show => {
             let config = config::current();
             let content = content(&args.sources);

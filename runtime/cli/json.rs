@@ -444,6 +444,7 @@ impl BuildInfo {
     pub(crate) fn new() -> Result<Self> {
         let bundle = embedded::bundle()?;
         let features = [
+            ("analytics", cfg!(feature = "analytics")),
             ("compile", cfg!(feature = "compile")),
             ("http", cfg!(feature = "http")),
             ("postgres", cfg!(feature = "postgres")),

@@ -135,22 +135,26 @@ pub(super) fn resolve(value: &mut Value, base: &Path) {
     *value = format!("{prefix}{}", path.as_str().unwrap_or_default()).into();
 }
 
-/// Where the journal is unless a file is named: in the user's state (XDG Base Directory
-/// Specification).
+/// Where the journal is unless a file is named.
 fn usual_file() -> Result<PathBuf> {
+    let directory = state_directory().ok_or_else(|| {
+        with_help(
+            "there is no home directory to keep the journal in",
+            &format!("name a file in {VARIABLE} or with --journal"),
+        )
+    })?;
+    Ok(directory.join("journal.db"))
+}
+
+/// Our directory in the user's state (XDG Base Directory Specification).
+pub(super) fn state_directory() -> Option<PathBuf> {
     let absolute = |path: &PathBuf| path.is_absolute();
     let base = env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let base = base.filter(absolute).or_else(|| {
         let home = env::home_dir().filter(absolute)?;
         Some(home.join(".local/state"))
     });
-    let base = base.ok_or_else(|| {
-        with_help(
-            "there is no home directory to keep the journal in",
-            &format!("name a file in {VARIABLE} or with --journal"),
-        )
-    })?;
-    Ok(base.join("skillbundle/journal.db"))
+    Some(base?.join("skillbundle"))
 }
 
 /// The feature that a build needs for it.

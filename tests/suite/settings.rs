@@ -1,6 +1,8 @@
 //! Settings: who may set what, in which order, that it takes effect, and that content which asks for
-//! more than it may have gets nothing. Wrong files and variables are in `mistakes`.
+//! more than it may have gets nothing. Wrong files and variables are in `mistakes`, and what is counted
+//! and sent in `analytics`.
 
+mod analytics;
 mod mistakes;
 
 use std::fs;

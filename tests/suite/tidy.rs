@@ -68,6 +68,7 @@ const HOMES: [(&str, &[&str]); 8] = [
             "tokio",
             "rustls",
             "rustls-native-certs",
+            "ureq",
         ],
     ),
     ("skillbundle-schema", &["jsonschema"]),

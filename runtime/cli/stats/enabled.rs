@@ -183,7 +183,7 @@ impl Found<'_> {
     pub(super) fn advice(&self) -> Option<(String, &'static str)> {
         const CALLS: &str = "start servers with `skillbundle serve --set journal.calls=true`, or put `journal: {calls: true}` into your configuration file (`skillbundle config show` names it)";
         let path = self.journal.display();
-        let keeps_calls = config::current().is_on("journal.calls");
+        let keeps_calls = config::current().keeps_calls();
         match self.state {
             State::Recorded => None,
             State::CallsOff if keeps_calls => None,

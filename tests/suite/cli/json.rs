@@ -117,6 +117,8 @@ fn every_field_has_its_documented_type_in_every_command() {
         ("roots team.skb", 0, Some("roots")),
         ("config show team", 0, Some("config")),
         ("config show nowhere", 0, Some("config")),
+        ("config show --analytics", 0, Some("config")),
+        ("config schema --analytics", 2, Some("config")),
         ("journal --journal journal.db", 0, Some("journal")),
         ("journal events --journal journal.db", 0, Some("journal")),
         (

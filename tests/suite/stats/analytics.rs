@@ -264,3 +264,85 @@ fn files(directory: &Path) -> Vec<std::path::PathBuf> {
     found.sort();
     found
 }
+
+/// The events that wait to be sent, the oldest first.
+#[cfg(feature = "analytics")]
+fn waiting(project: &Project) -> Vec<Value> {
+    let of_buffer = |path: &Path| {
+        let name = path.file_name().map(|it| it.to_string_lossy());
+        name.is_some_and(|it| it.starts_with("analytics-buffer") && it.ends_with(".jsonl"))
+    };
+    let mut events = Vec::new();
+    for file in files(&project.state()) {
+        if of_buffer(&file) {
+            let text = fs::read_to_string(&file).expect("text");
+            let lines = text.lines().map(serde_json::from_str);
+            events.extend(lines.map(|it| it.expect("each line is JSON")));
+        }
+    }
+    events.sort_by_key(|it: &Value| it["timestamp"].to_string());
+    events
+}
+
+/// What is sent has every type of event with exactly its fields, and no text unless that is wanted.
+#[test]
+#[cfg(feature = "analytics")]
+fn every_type_is_sent_with_its_fields_and_texts_only_on_request() {
+    use std::collections::BTreeSet;
+
+    use skillbundle_server::analytics::{EVENT_TYPES, EventType};
+
+    for texts in [false, true] {
+        let project = project();
+        let setting = format!("analytics.texts={texts}");
+        // Nobody listens at this port: what is sent stays where it waits.
+        let endpoint = "analytics.endpoint=http://127.0.0.1:9/events";
+        let mut session = serve(
+            &project,
+            &[
+                "--journal",
+                "off",
+                "--set",
+                "analytics.enabled=true",
+                "--set",
+                endpoint,
+                "--set",
+                &setting,
+            ],
+        );
+        use_all(&mut session);
+        let told = session.tool_json(
+            "report_usage",
+            &json!({ "skill_path": "forms", "useful": true }),
+        );
+        assert_eq!(told["recorded"], true, "it waits to be sent: {told}");
+        let ended = session.finish();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let events = waiting(&project);
+        assert_eq!(events.len(), 12, "{events:?}");
+        let mut seen = BTreeSet::new();
+        for event in &events {
+            let name = event["type"].as_str().expect("a type");
+            let of_type = EventType::find(name).expect("it is in the table");
+            let data = event["data"].as_object().expect("an object");
+            let keys: Vec<&str> = data.keys().map(String::as_str).collect();
+            assert_eq!(keys, of_type.fields, "{name}");
+            for text in of_type.texts {
+                let is_praise = name == "skill_feedback" && data["useful"] == true;
+                assert_eq!(data[*text].is_string(), texts && !is_praise, "{event}");
+            }
+            seen.insert(name.to_owned());
+        }
+        let all: BTreeSet<String> = EVENT_TYPES.iter().map(|it| it.name.to_owned()).collect();
+        assert_eq!(seen, all);
+        let script = events.iter().find(|it| it["type"] == "script_executed");
+        let mut script = script.expect("it was seen")["data"].clone();
+        assert!(script["duration_ms"].take().is_u64());
+        let expected = json!({ "skill_path": "forms", "file": "fill.sh", "execution_mode": "server", "success": false, "exit_code": 3, "duration_ms": null, "args_provided": true });
+        assert_eq!(script, expected);
+        assert_nowhere(project.dir(), SECRET);
+        if !texts {
+            assert_nowhere(project.dir(), "elephants");
+        }
+    }
+}

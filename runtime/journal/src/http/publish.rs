@@ -29,6 +29,8 @@ pub(super) struct Publishing {
     lock: Option<File>,
     /// Segments that have arrived and could not be removed.
     arrived: HashSet<Uuid>,
+    /// Segments about which something was logged.
+    reported: HashSet<Uuid>,
 }
 
 /// What ended a round early.
@@ -47,6 +49,7 @@ impl Publishing {
             options,
             lock: None,
             arrived: HashSet::new(),
+            reported: HashSet::new(),
         }
     }
 
@@ -64,6 +67,12 @@ impl Publishing {
             let result = self.round(deadline);
             if let Err(fault) = &result {
                 self.shared.report(&fault.error);
+            }
+            // Once for all faults in a row: a server may be gone for days.
+            match &result {
+                Err(fault) if works => tracing::warn!("analytics events wait: {}", fault.error),
+                Ok(()) if !works => tracing::info!("analytics events are sent again"),
+                _ => {}
             }
             self.count();
             if deadline.is_some() {
@@ -120,6 +129,9 @@ impl Publishing {
             // One that cannot be read must not keep back the others.
             if let Err(error) = self.publish_one(segment, timeout)? {
                 self.shared.report(&error);
+                if self.reported.insert(segment.id) {
+                    tracing::warn!("analytics events: {error}");
+                }
             }
         }
         Ok(())

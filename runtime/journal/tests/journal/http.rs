@@ -57,6 +57,15 @@ fn event(name: &str) -> (Event, String) {
     (event, id)
 }
 
+/// An event with that many bytes, and its id as text.
+fn event_of(bytes: usize) -> (Event, String) {
+    let (mut event, id) = event("large");
+    if let Event::Analytics { body, .. } = &mut event {
+        *body = format!("{{\"text\":\"{}\"}}", "x".repeat(bytes));
+    }
+    (event, id)
+}
+
 /// Records an event that must be committed. Returns its id.
 fn commit(journal: &Journal, name: &str) -> String {
     let (event, id) = event(name);
@@ -132,15 +141,11 @@ fn events_arrive_as_the_specification_has_them() {
     let buffer = options.buffer.clone();
     let journal = journal(options);
     let at = SystemTime::UNIX_EPOCH + Duration::from_micros(1_768_212_000_045_001);
-    let id = Uuid::now_v7();
-    let sent = Event::Analytics {
-        id,
-        name: "skill_served".to_owned(),
-        skill: None,
-        correlation_id: Some(Uuid::now_v7()),
-        body: "{\n\"skill_path\": \"pdf\", \"score\": 0.5}".to_owned(),
-        at,
-    };
+    let (mut sent, id) = event("skill_served");
+    if let Event::Analytics { body, at: when, .. } = &mut sent {
+        *body = "{\n\"skill_path\": \"pdf\", \"score\": 0.5}".to_owned();
+        *when = at;
+    }
     assert_eq!(record(&journal, sent), Recorded::Committed);
     wait_for_delivery(&journal, &buffer);
     let requests = server.requests();
@@ -380,14 +385,7 @@ fn what_is_no_event_of_analytics_is_refused() {
     assert_eq!(refused, Recorded::Lost);
     let error = last_error(&journal);
     assert!(error.contains("only analytics events"), "{error}");
-    let large = Event::Analytics {
-        id: Uuid::now_v7(),
-        name: "large".to_owned(),
-        skill: None,
-        correlation_id: None,
-        body: format!("\"{}\"", "x".repeat(70_000)),
-        at: SystemTime::now(),
-    };
+    let (large, _) = event_of(70_000);
     assert_eq!(record(&journal, large), Recorded::Lost);
     let error = last_error(&journal);
     assert!(error.contains("expected at most 65536 bytes"), "{error}");
@@ -403,19 +401,10 @@ fn a_server_that_is_gone_for_good_costs_ten_megabytes_of_disk() {
     let options = options(endpoint(9), directory.path(), NEVER);
     let buffer = options.buffer.clone();
     let journal = journal(options.clone());
-    let body = format!("{{\"text\":\"{}\"}}", "x".repeat(20_000));
     let mut ids = Vec::new();
     for _ in 0..600 {
-        let id = Uuid::now_v7();
-        ids.push(id.to_string());
-        let event = Event::Analytics {
-            id,
-            name: "large".to_owned(),
-            skill: None,
-            correlation_id: None,
-            body: body.clone(),
-            at: SystemTime::now(),
-        };
+        let (event, id) = event_of(20_000);
+        ids.push(id);
         assert_eq!(record(&journal, event), Recorded::Committed);
         let bytes: u64 = files(&buffer)
             .iter()
@@ -574,14 +563,7 @@ fn a_locked_buffer_loses_events_after_a_while_and_works_again() {
 pub(crate) fn fill_the_disk(path: &Path) {
     let options = HttpOptions::new(endpoint(9), path.to_owned(), "dev-test".to_owned());
     let journal = journal(options);
-    let large = || Event::Analytics {
-        id: Uuid::now_v7(),
-        name: "large".to_owned(),
-        skill: None,
-        correlation_id: None,
-        body: format!("\"{}\"", "x".repeat(10_000)),
-        at: SystemTime::now(),
-    };
+    let large = || event_of(10_000).0;
     let committed = fill_and_make_room(&journal, path, "No space left", large);
     let committed: Vec<String> = committed.iter().map(Uuid::to_string).collect();
     assert_eq!(buffered(path), committed);
