@@ -8,6 +8,7 @@ mod config;
 mod directories;
 mod embedded;
 mod project;
+mod repositories;
 mod roots;
 mod sources;
 

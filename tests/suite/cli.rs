@@ -409,20 +409,6 @@ fn a_variable_names_the_directory_where_no_option_does() {
     let ran = finish(
         project
             .command()
-            .env("SKILLS_REPO", "https://example.com/skills.git")
-            .arg("serve"),
-    );
-    assert_eq!(
-        (ran.code, ran.stderr.lines().count()),
-        (Some(2), 2),
-        "{}",
-        ran.stderr
-    );
-    assert!(ran.stderr.contains("no git sources"), "{}", ran.stderr);
-
-    let ran = finish(
-        project
-            .command()
             .env("SKILLS_REPO", "x")
             .args(["serve", "--bundle", "team.skb"]),
     );

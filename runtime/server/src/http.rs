@@ -163,6 +163,7 @@ impl Bound {
     async fn until(self, stop: impl Future<Output = std::io::Result<()>>) -> Result<(), Error> {
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Error::Runtime)?;
         let service = Arc::new(self.service);
+        service.keep_synced();
         // Loads the skills now, so that the first request need not wait.
         tokio::spawn(Arc::clone(&service).warm_up());
         connections::serve(listener, service, self.limits, stop)

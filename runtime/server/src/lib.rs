@@ -44,7 +44,9 @@ pub use mcp::{Extra, ExtraCall, ExtraMethod, ExtraResult};
 pub use mcp::{Preview, Tools};
 #[cfg(feature = "conformance-fixtures")]
 pub use rmcp::model::ErrorData;
-pub use source::{Archive, BrokenSkill, Embedded, Kind, Loaded, LoadedRoot, Source, WatchPaths};
+pub use source::{
+    Archive, BrokenSkill, Checkout, Embedded, Kind, Loaded, LoadedRoot, Source, WatchPaths,
+};
 
 /// Bytes of a list of skills in an answer, unless the operator chooses otherwise. What matters most
 /// stands first, so a host that cuts loses the end.
@@ -125,6 +127,7 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
     let (scripts, recorder) = (server.scripts.clone(), server.recorder.clone());
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
+        skills.keep_synced();
         match stdio::run(server, input, output).await? {
             stdio::Ended::Served => Ok(()),
             stdio::Ended::Unasked => tokio::select! {
