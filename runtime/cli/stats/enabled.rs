@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let wanted = Wanted {
         since,
         top,
-        path_of: &|name| names.get(name).cloned(),
+        path_of: &|name| names.get(name).map(String::as_str),
     };
     let path = config::current().journal_file()?;
     let (usage, state) = read(args, &path, &wanted)?;

@@ -126,7 +126,7 @@ pub(super) struct Wanted<'a> {
     /// The length of lists.
     pub(super) top: usize,
     /// The path of a skill that was invoked by this name.
-    pub(super) path_of: &'a dyn Fn(&str) -> Option<String>,
+    pub(super) path_of: &'a dyn Fn(&str) -> Option<&'a str>,
 }
 
 /// The body of a routing decision, as far as it is read.
@@ -163,16 +163,14 @@ impl Usage {
     pub(super) fn read(reader: &Reader, wanted: &Wanted<'_>) -> Result<Self, JournalError> {
         reader.at_one_moment(|reader| {
             let mut usage = Self::default();
-            for counted in reader.count_events(wanted.since)? {
-                usage.count(&counted);
-            }
-            for counted in reader.count_invocations(wanted.since)? {
+            reader.count_events(wanted.since, |counted| usage.count(counted))?;
+            reader.count_invocations(wanted.since, |counted| {
                 usage.is_any = true;
-                let path = (wanted.path_of)(&counted.skill).unwrap_or(counted.skill);
+                let path = (wanted.path_of)(counted.skill).unwrap_or(counted.skill);
                 let invoked: Count = |it| &mut it.invoked;
-                usage.add(Some(&path), counted.day, invoked, counted.count);
-                usage.used(&path, counted.last);
-            }
+                usage.add(Some(path), counted.day, invoked, counted.count);
+                usage.used(path, counted.last);
+            })?;
             let mut unmet = Unmet::default();
             usage.read_decisions(reader, wanted, &mut unmet)?;
             usage.read_offers(reader, wanted, &mut unmet)?;
@@ -204,13 +202,16 @@ impl Usage {
         self.skills.get_mut(skill).expect("it was inserted above")
     }
 
-    fn count(&mut self, counted: &EventCount) {
+    fn count(&mut self, counted: EventCount<'_>) {
+        let EventCount {
+            kind, name, skill, ..
+        } = counted;
         self.is_any = true;
-        self.has_calls |= match counted.kind.as_str() {
+        self.has_calls |= match kind {
             SCRIPT => !counted.is_correlated,
-            _ => counted.name != FEEDBACK,
+            _ => name != FEEDBACK,
         };
-        let count: Count = match (counted.kind.as_str(), counted.name.as_str()) {
+        let count: Count = match (kind, name) {
             (ROUTING, MATCH) => |it| &mut it.served,
             (ROUTING, NO_MATCH) => |it| &mut it.not_found,
             (ROUTING, AMBIGUOUS) => |it| &mut it.ambiguous,
@@ -220,13 +221,12 @@ impl Usage {
             (SCRIPT, _) if !counted.is_correlated => |it| &mut it.ran,
             _ => return,
         };
-        let skill = counted.skill.as_deref();
         self.add(skill, counted.day, count, counted.count);
-        if counted.kind == ROUTING && counted.name == MATCH {
+        if (kind, name) == (ROUTING, MATCH) {
             // The answer names the skill.
             self.add(skill, counted.day, |it| &mut it.offered, counted.count);
         }
-        if let Some(skill) = skill.filter(|_| counted.name != ASSET) {
+        if let Some(skill) = skill.filter(|_| name != ASSET) {
             self.used(skill, counted.last);
         }
     }

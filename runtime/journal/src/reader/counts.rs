@@ -13,14 +13,14 @@ use crate::time::{from_microseconds, to_microseconds};
 const DAY: i64 = 86_400_000_000;
 
 /// How often events of one kind, with one name and of one skill, were recorded on one day.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EventCount {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventCount<'a> {
     /// `script`, `routing` or `analytics`.
-    pub kind: String,
+    pub kind: &'a str,
     /// The script, the outcome of a routing decision, or the name of an analytics event.
-    pub name: String,
+    pub name: &'a str,
     /// The skill that they are about, if they are about one.
-    pub skill: Option<String>,
+    pub skill: Option<&'a str>,
     /// Whether they belong to an invocation: they have a correlation id.
     pub is_correlated: bool,
     /// Midnight, UTC.
@@ -34,10 +34,10 @@ pub struct EventCount {
 }
 
 /// How often one skill was invoked on one day.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvocationCount {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvocationCount<'a> {
     /// The skill, cut after 64 characters.
-    pub skill: String,
+    pub skill: &'a str,
     /// Midnight, UTC.
     pub day: SystemTime,
     /// How often.
@@ -73,45 +73,52 @@ impl Reader {
         read
     }
 
-    /// How often events were recorded since a time, by kind, name, skill and day.
-    pub fn count_events(&self, since: Option<SystemTime>) -> Result<Vec<EventCount>, JournalError> {
+    /// Calls `take` with how often events were recorded since a time, by kind, name, skill and day.
+    pub fn count_events(
+        &self,
+        since: Option<SystemTime>,
+        mut take: impl FnMut(EventCount<'_>),
+    ) -> Result<(), JournalError> {
         // The columns are those of `idx_events_counts`, so that they come in groups.
         let sql = format!(
             "SELECT kind, name, skill_name, correlation_id IS NULL, created_at / {DAY}, \
              count(*), min(created_at), max(created_at) FROM events WHERE created_at >= ?1 \
              GROUP BY kind, name, skill_name, correlation_id IS NULL, created_at / {DAY}"
         );
-        self.grouped(&sql, since, |row| {
-            Ok(EventCount {
-                kind: row.get(0)?,
-                name: row.get(1)?,
-                skill: row.get(2)?,
+        self.each_of(&sql, [earliest(since)], |row| {
+            take(EventCount {
+                kind: row.get_ref(0)?.as_str()?,
+                name: row.get_ref(1)?.as_str()?,
+                skill: row.get_ref(2)?.as_str_or_null()?,
                 is_correlated: !row.get::<_, bool>(3)?,
                 day: from_microseconds(row.get::<_, i64>(4)? * DAY),
                 count: count(row, 5)?,
                 first: from_microseconds(row.get(6)?),
                 last: from_microseconds(row.get(7)?),
-            })
+            });
+            Ok(())
         })
     }
 
-    /// How often skills were invoked since a time, by skill and day.
+    /// Calls `take` with how often skills were invoked since a time, by skill and day.
     pub fn count_invocations(
         &self,
         since: Option<SystemTime>,
-    ) -> Result<Vec<InvocationCount>, JournalError> {
+        mut take: impl FnMut(InvocationCount<'_>),
+    ) -> Result<(), JournalError> {
         let sql = format!(
             "SELECT skill_name, created_at / {DAY}, count(*), min(created_at), max(created_at) \
              FROM skill_invocations WHERE created_at >= ?1 GROUP BY skill_name, created_at / {DAY}"
         );
-        self.grouped(&sql, since, |row| {
-            Ok(InvocationCount {
-                skill: row.get(0)?,
+        self.each_of(&sql, [earliest(since)], |row| {
+            take(InvocationCount {
+                skill: row.get_ref(0)?.as_str()?,
                 day: from_microseconds(row.get::<_, i64>(1)? * DAY),
                 count: count(row, 2)?,
                 first: from_microseconds(row.get(3)?),
                 last: from_microseconds(row.get(4)?),
-            })
+            });
+            Ok(())
         })
     }
 
@@ -121,49 +128,48 @@ impl Reader {
         kind: &str,
         name: &str,
         since: Option<SystemTime>,
-        mut take: impl FnMut(EventBody<'_>),
+        take: impl FnMut(EventBody<'_>),
     ) -> Result<(), JournalError> {
         let sql = "SELECT seq, created_at, body FROM events \
                    WHERE kind = ?1 AND name = ?2 AND created_at >= ?3";
-        self.bodies(sql, (kind, name, earliest(since)), &mut take)
+        self.bodies(sql, (kind, name, earliest(since)), take)
     }
 
     /// Calls `take` with the body of the event in this row, if it is still there.
-    pub fn body(&self, row: i64, mut take: impl FnMut(EventBody<'_>)) -> Result<(), JournalError> {
+    pub fn body(&self, row: i64, take: impl FnMut(EventBody<'_>)) -> Result<(), JournalError> {
         let sql = "SELECT seq, created_at, body FROM events WHERE seq = ?1";
-        self.bodies(sql, [row], &mut take)
+        self.bodies(sql, [row], take)
     }
 
     fn bodies(
         &self,
         sql: &str,
         parameters: impl Params,
-        take: &mut dyn FnMut(EventBody<'_>),
+        mut take: impl FnMut(EventBody<'_>),
+    ) -> Result<(), JournalError> {
+        self.each_of(sql, parameters, |row| {
+            take(EventBody {
+                row: row.get(0)?,
+                at: from_microseconds(row.get(1)?),
+                body: row.get_ref(2)?.as_str()?,
+            });
+            Ok(())
+        })
+    }
+
+    fn each_of(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), JournalError> {
         let run = || -> rusqlite::Result<()> {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut rows = statement.query(parameters)?;
             while let Some(row) = rows.next()? {
-                take(EventBody {
-                    row: row.get(0)?,
-                    at: from_microseconds(row.get(1)?),
-                    body: row.get_ref(2)?.as_str()?,
-                });
+                take(row)?;
             }
             Ok(())
-        };
-        run().map_err(|error| self.fault(&error))
-    }
-
-    fn grouped<T>(
-        &self,
-        sql: &str,
-        since: Option<SystemTime>,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, JournalError> {
-        let run = || -> rusqlite::Result<Vec<T>> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map([earliest(since)], read)?.collect()
         };
         run().map_err(|error| self.fault(&error))
     }

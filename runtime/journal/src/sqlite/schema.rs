@@ -79,11 +79,12 @@ const MIGRATIONS: [&str; VERSION as usize] = [
     ) STRICT;
     CREATE INDEX idx_outbox_id ON outbox (id);
     ",
-    // Counts of each name, skill and day are read from an index alone, without the bodies. A day has
-    // 86,400,000,000 microseconds.
+    // Counts of each name, skill and day are read from an index alone, without the bodies: it has the
+    // columns as well as what is computed of them. A day has 86,400,000,000 microseconds.
     "
     CREATE INDEX idx_events_counts ON events
-        (kind, name, skill_name, correlation_id IS NULL, created_at / 86400000000, created_at);
+        (kind, name, skill_name, correlation_id IS NULL, created_at / 86400000000, created_at,
+         correlation_id);
     DROP INDEX idx_skill_invocations_skill_name;
     CREATE INDEX idx_skill_invocations_skill_name ON skill_invocations
         (skill_name, created_at / 86400000000, created_at);

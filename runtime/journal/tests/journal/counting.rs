@@ -94,11 +94,11 @@ fn write(path: &Path) {
 
 type Row = (String, String, Option<String>, bool, SystemTime, u64);
 
-fn row(it: EventCount) -> Row {
+fn row(it: EventCount<'_>) -> Row {
     (
-        it.kind,
-        it.name,
-        it.skill,
+        it.kind.to_owned(),
+        it.name.to_owned(),
+        it.skill.map(str::to_owned),
         it.is_correlated,
         it.day,
         it.count,
@@ -123,13 +123,15 @@ fn expected() -> Vec<Row> {
 }
 
 fn counted(reader: &Reader) -> Vec<Row> {
-    let mut rows: Vec<Row> = reader
-        .count_events(None)
-        .unwrap()
-        .into_iter()
-        .map(row)
-        .collect();
+    let mut rows = counted_since(reader, None);
     rows.sort();
+    rows
+}
+
+fn counted_since(reader: &Reader, since: Option<SystemTime>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let read = reader.count_events(since, |it| rows.push(row(it)));
+    read.unwrap();
     rows
 }
 
@@ -140,19 +142,22 @@ fn events_are_counted_by_kind_name_skill_and_day() {
     write(&path);
     let reader = Reader::open(&path).unwrap();
     assert_eq!(counted(&reader), expected());
-    let pdf = |it: &EventCount| it.skill.as_deref() == Some("pdf") && it.name == "skill_loaded";
-    let counts = reader.count_events(None).unwrap();
-    let first_day = counts.iter().find(|it| pdf(it) && it.day == at(0, 0));
-    let first_day = first_day.unwrap();
-    assert_eq!(
-        (first_day.first, first_day.last),
-        (at(0, 0), at(0, DAY - 1))
-    );
     // A time within a day counts what came after it alone.
-    let later = reader.count_events(Some(at(0, 1))).unwrap();
-    let later = later.iter().find(|it| pdf(it) && it.day == at(0, 0));
-    assert_eq!(later.map(|it| it.count), Some(1));
-    assert!(reader.count_events(Some(at(3, 0))).unwrap().is_empty());
+    for (since, expected) in [
+        (None, Some((2, at(0, 0), at(0, DAY - 1)))),
+        (Some(at(0, 1)), Some((1, at(0, DAY - 1), at(0, DAY - 1)))),
+        (Some(at(1, 0)), None),
+    ] {
+        let mut found = None;
+        let read = reader.count_events(since, |it| {
+            if (it.name, it.skill, it.day) == ("skill_loaded", Some("pdf"), at(0, 0)) {
+                found = Some((it.count, it.first, it.last));
+            }
+        });
+        read.unwrap();
+        assert_eq!(found, expected, "{since:?}");
+    }
+    assert_eq!(counted_since(&reader, Some(at(3, 0))), []);
 }
 
 #[test]
@@ -162,14 +167,16 @@ fn invocations_are_counted_by_skill_and_day() {
     write(&path);
     let reader = Reader::open(&path).unwrap();
     let count = |day, count, first, last| InvocationCount {
-        skill: "task".to_owned(),
+        skill: "task",
         day: at(day, 0),
         count,
         first: at(day, first),
         last: at(day, last),
     };
-    let counts = reader.count_invocations(None).unwrap();
-    assert_eq!(counts, [count(0, 2, 11, 12), count(2, 1, 13, 13)]);
+    let mut expected = [count(0, 2, 11, 12), count(2, 1, 13, 13)].into_iter();
+    let read = reader.count_invocations(None, |it| assert_eq!(Some(it), expected.next()));
+    read.unwrap();
+    assert_eq!(expected.next(), None);
 }
 
 #[test]
@@ -208,13 +215,12 @@ fn reads_are_of_one_moment() {
     let reader = Reader::open(&path).unwrap();
     let writer = Journal::new(Options::new(Destination::Sqlite(path.clone())));
     let seen = reader.at_one_moment(|reader| {
-        let before = reader.count_events(None)?;
+        let before = counted(reader);
         record(&writer, loaded("new", SystemTime::now()));
-        Ok(before == reader.count_events(None)?)
+        Ok(before == counted(reader))
     });
     assert_eq!(seen, Ok(true));
-    let counts = reader.count_events(None).unwrap();
-    assert!(counts.iter().any(|it| it.skill.as_deref() == Some("new")));
+    assert_eq!(counted(&reader).len(), expected().len() + 1);
 }
 
 /// A file of version 1 has no index for the counts, and may be read before somebody writes it.
