@@ -369,6 +369,16 @@ impl Sources {
         })
     }
 
+    /// Whether there are skills beside those of this program: some were named, or a standard root
+    /// exists.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn has_own(&self) -> Result<bool> {
+        Ok(match self.select()? {
+            Selection::Default(roots) => !SkillRoot::read(&roots).is_empty(),
+            _ => true,
+        })
+    }
+
     /// As [`Sources::open`], for a command whose first argument is a text of
     /// words: words that were not quoted end up here as paths.
     pub(crate) fn open_for(&self, command: &str, words: &str) -> Result<Opened> {

@@ -36,11 +36,11 @@ Examples:
                                                 for other machines, behind a proxy with TLS
 
 Tools: skill, get_skill, skills_search, skills_list, list_skills, get_asset, run_script,
-invoke_skill, refresh_skills. Presets: router (get_skill, list_skills, get_asset, run_script,
-refresh_skills), loader (skill), catalog (skills_list, skills_search), invoker (skill,
-invoke_skill), all. Without --tools, skill, get_skill, skills_search and, if skills have files,
-scripts or contracts for them, get_asset, run_script and invoke_skill are listed; the others
-answer when they are called.
+invoke_skill, report_usage, refresh_skills. Presets: router (get_skill, list_skills, get_asset,
+run_script, report_usage, refresh_skills), loader (skill), catalog (skills_list, skills_search),
+invoker (skill, invoke_skill), all. Without --tools, skill, get_skill, skills_search and, if skills
+have files, scripts or contracts for them, get_asset, run_script and invoke_skill are listed; the
+others answer when they are called.
 
 Without PATH, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills, ~/.claude/skills and
 the folders of other hosts come before those in this binary; `skillbundle roots` shows them all.

@@ -6,7 +6,7 @@ mod doctor;
 mod journal;
 mod json;
 mod terminal;
-mod transcript;
+pub(crate) mod transcript;
 
 use std::fs;
 use std::io::Read;

@@ -208,7 +208,7 @@ pub static SETTINGS: &[Setting] = &[
     program("http", "token", ValueType::Secret, "null", "token that clients of --http must have").variable("SKILLBUNDLE_TOKEN").option("--token-file"),
     program("cache", "directory", ValueType::Path, "null", "where compiled skills are kept, or `off`; else in the user's cache").variable("SKILLBUNDLE_CACHE"),
     program("journal", "destination", ValueType::Destination, "\"on\"", "where invocations are recorded; `on` is a file in the user's state").variable("SKILLBUNDLE_JOURNAL").option("--journal"),
-    program("journal", "calls", ValueType::Boolean, "false", "whether runs of scripts and routing decisions are recorded, too"),
+    program("journal", "calls", ValueType::Boolean, "false", "whether every use of a skill is recorded, too: what was asked and found, read, run and searched"),
     program("journal", "retention_days", ValueType::Whole(0, 36_500), "30", "days after which an SQLite journal removes what it holds; 0 keeps it"),
     program("log", "level", ValueType::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "\"warn\"", "what `serve` logs on stderr; with info each request of --http").variable("SKILLBUNDLE_LOG"),
 ];

@@ -7,6 +7,7 @@ use skillbundle_journal::rfc3339;
 use super::tool_result::{ToolError, ToolResult};
 use super::tools::TaskCall;
 use super::{BoxFuture, broken};
+use crate::analytics::UsageEvent;
 use crate::source::{Checkout, Kind, Refreshed, Refresher};
 
 pub(crate) const INPUT: &str =
@@ -54,13 +55,18 @@ pub(crate) fn run(call: TaskCall<'_>) -> BoxFuture<'_, Result<ToolResult, ToolEr
             // The load goes on; only this request ends.
             () = call.caller.cancelled.cancelled() => Refreshed::Failed("cancelled".to_owned()),
         };
+        let result = |answer: Value| {
+            let recorder = &call.server.recorder;
+            recorder.record(&UsageEvent::Refreshed { answer: &answer });
+            ToolResult::json(&answer)
+        };
         Ok(match refreshed {
             Refreshed::Done {
                 skills,
                 files_changed,
-            } => ToolResult::json(&done(kind, source, skills, files_changed)),
-            Refreshed::Busy => ToolResult::json(&failed(source, "Another refresh is under way.")),
-            Refreshed::Failed(reason) => ToolResult::json(&failed(source, &reason)).failing(),
+            } => result(done(kind, source, skills, files_changed)),
+            Refreshed::Busy => result(failed(source, "Another refresh is under way.")),
+            Refreshed::Failed(reason) => result(failed(source, &reason)).failing(),
         })
     })
 }
