@@ -48,14 +48,11 @@ fn assert_clean_below(directory: &Path) {
 #[test]
 fn the_token_is_nowhere_through_success_and_failure() {
     let (origin, _) = one_skill();
-    let tree = "---\nkeywords: [environment]\nscripts:\n  - file: env.sh\n    description: x\n    execution: server\n---\nx\n";
+    let tool = "---\nname: tool\ndescription: Shows the environment\nscripts:\n  - file: env.sh\n    execution: server\n---\nText\n";
+    let script = "env; cat /proc/$PPID/environ 2>/dev/null; true\n";
     origin.commit_files(&[
-        ("skills/_root.md", "---\ndescription: x\n---\nroot\n"),
-        ("skills/tool.md", tree),
-        (
-            "skills/tool/env.sh",
-            "env; cat /proc/$PPID/environ 2>/dev/null; true\n",
-        ),
+        ("skills/tool/SKILL.md", tool),
+        ("skills/tool/env.sh", script),
     ]);
     let server = GitServer::start(origin.room(), Serve::WithToken(CANARY.to_owned()));
     let project = Project::new();
