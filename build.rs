@@ -42,6 +42,7 @@ fn compiled(dir: PathBuf, label: &str) -> Result<Option<SkillSet>, Box<dyn Error
         dir,
         label: label.to_owned(),
         scope: Scope::Global,
+        commit: None,
         max_files: None,
         declared: Vec::new(),
     };

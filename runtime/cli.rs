@@ -2,12 +2,15 @@
 //! terminal, in a pipe and as JSON, and errors.
 
 // Shared.
+mod bars;
 pub(crate) mod clap_errors;
 pub(crate) mod display;
 pub(crate) mod json;
 pub(crate) mod output;
 pub(crate) mod progress;
 mod table;
+#[cfg(feature = "sqlite")]
+mod time;
 pub(crate) mod tool_args;
 
 // The commands, in the order of `--help`.
@@ -31,3 +34,4 @@ pub(crate) mod cache;
 pub(crate) mod doctor;
 pub(crate) mod journal;
 pub(crate) mod man;
+pub(crate) mod stats;

@@ -8,6 +8,7 @@ mod config;
 mod directories;
 mod embedded;
 mod project;
+mod repositories;
 mod roots;
 mod sources;
 
@@ -92,6 +93,9 @@ enum Command {
     /// Show what was recorded: invocations, scripts, routing, events
     #[cfg_attr(not(feature = "sqlite"), command(about = cli::journal::ABOUT_MISSING))]
     Journal(cli::journal::Args),
+    /// Show which skills are used, and which requests find none
+    #[cfg_attr(not(feature = "sqlite"), command(about = cli::stats::ABOUT_MISSING))]
+    Stats(cli::stats::Args),
     /// Check everything that decides which skills a host sees
     Doctor(doctor::Args),
     /// Print completions for a shell
@@ -190,6 +194,7 @@ impl Command {
             Self::Config(args) => return Some(with_tools(&args.sources, &args.tool_options)),
             Self::Verify(args) => &args.sources,
             Self::Cache(args) => return Some((&args.config, Vec::new())),
+            Self::Stats(args) => return Some((&args.sources.config, args.assignments())),
             Self::Journal(args) => return Some((&args.config, args.assignments())),
             Self::Serve(_) | Self::Doctor(_) | Self::Completions(_) | Self::Man(_) => return None,
         };
@@ -217,6 +222,7 @@ fn run(command: &Command) -> Result<Exit> {
         Command::Verify(args) => verify::run(args),
         Command::Cache(args) => cli::cache::run(args),
         Command::Journal(args) => cli::journal::run(args),
+        Command::Stats(args) => cli::stats::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => man::completions(args, &mut Cli::command()),
         Command::Man(args) => man::manual(args, Cli::command()),

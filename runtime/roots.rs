@@ -77,6 +77,7 @@ fn below(here: &Path, home: Option<&Path>, with_project: bool) -> Vec<SkillRoot>
                 label: format!("{above}{}", standard.dir),
                 scope: standard.scope,
                 only: None,
+                commit: None,
                 max_files: None,
                 readers: standard.readers,
             });

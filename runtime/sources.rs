@@ -19,6 +19,7 @@ use crate::cli::output::with_help;
 use crate::config::{self, Assignment, ConfigArgs, texts};
 use crate::directories::{self, Directories};
 use crate::embedded;
+use crate::repositories::{GitSource, Repositories};
 use crate::roots::{self, State};
 pub(crate) use opened::Opened;
 
@@ -42,6 +43,10 @@ pub(crate) struct Sources {
     /// listings (repeatable; the first wins)
     #[arg(long, value_name = "[LABEL=]DIR")]
     pub(crate) dir: Vec<PathBuf>,
+    /// Look in this git repository: URL, URL#BRANCH or URL#BRANCH:DIRECTORY, by https, ssh or as
+    /// git@host:path (repeatable; the first wins)
+    #[arg(long, value_name = "URL")]
+    pub(crate) repo: Vec<String>,
     /// Read at most this many files and directories below each directory [default: 1000000]
     #[arg(long, value_name = "N")]
     pub(crate) max_files: Option<usize>,
@@ -69,6 +74,12 @@ pub(crate) struct SkillRoot {
     pub(crate) scope: Scope,
     /// The only skill file to take from it, relative to `dir`; `None` takes all.
     pub(crate) only: Option<String>,
+    /// The commit that its files are exactly those of, if that is known.
+    #[cfg_attr(
+        not(feature = "compile"),
+        expect(dead_code, reason = "only the compiler reads directories")
+    )]
+    pub(crate) commit: Option<String>,
     /// The most files and directories below it; `None` is the compiler's own limit.
     #[cfg_attr(
         not(feature = "compile"),
@@ -90,6 +101,8 @@ pub(crate) enum Selection {
     Bundle(PathBuf),
     /// Directories and single files, the most important first.
     Roots(Vec<SkillRoot>),
+    /// Git repositories, the most important first.
+    Repositories(Repositories),
 }
 
 /// What a path is, by its content.
@@ -132,6 +145,7 @@ impl Selection {
             Self::Examples => Box::new(Embedded::new(embedded::examples())),
             Self::Bundle(file) => Box::new(Archive::new(file, cache::open(&[]))?),
             Self::Roots(roots) => Box::new(Directories::new(roots)?),
+            Self::Repositories(repositories) => Box::new(GitSource::new(repositories)?),
             Self::Default(roots) => Box::new(directories::over_embedded(roots)),
         })
     }
@@ -143,6 +157,7 @@ impl Sources {
         let option = |name: &str, path: &PathBuf| format!(" {name}{}", path.display());
         let bundle = self.bundle.iter().map(|it| option("--bundle ", it));
         let dirs = self.dir.iter().map(|it| option("--dir ", it));
+        let repositories = self.repo.iter().map(|it| format!(" --repo {it}"));
         let paths = self.paths.iter().map(|it| option("", it));
         let limit = self.max_files.map(|files| format!(" --max-files {files}"));
         let no_project = self
@@ -151,7 +166,7 @@ impl Sources {
         let no_embedded = self.no_embedded.then(|| " --no-embedded".to_owned());
         let examples = self.examples.then(|| " --examples".to_owned());
         let typed = no_project.into_iter().chain(no_embedded).chain(examples);
-        let typed = typed.chain(bundle).chain(dirs);
+        let typed = typed.chain(bundle).chain(dirs).chain(repositories);
         let typed = typed.chain(paths).chain(limit);
         typed.chain([self.config.arguments()]).collect()
     }
@@ -179,7 +194,10 @@ impl Sources {
         let no_embedded = self
             .no_embedded
             .then(|| Assignment::by_option("skills.embedded", false, "--no-embedded"));
+        let repositories = (!self.repo.is_empty())
+            .then(|| Assignment::by_option("git.repository", self.repo.join(", "), "--repo"));
         let switches = no_project.into_iter().chain(no_embedded);
+        let switches = switches.chain(repositories);
         places.chain(max_files).chain(switches).collect()
     }
 
@@ -203,16 +221,8 @@ impl Sources {
                 .select_named()
                 .with_context(|| origin.to_string());
         }
-        let repository = config.text("git.repository");
-        if repository.is_some_and(|it| !it.is_empty()) {
-            let origin = config.origin("git.repository").map(ToString::to_string);
-            return Err(with_help(
-                &format!(
-                    "{} is set, but this build has no git sources",
-                    origin.unwrap_or_default()
-                ),
-                "check the repository out, and name its directory as PATH or in SKILLS_DIR",
-            ));
+        if let Some(repositories) = Repositories::configured(config) {
+            return repositories.map(Selection::Repositories);
         }
         let with_project = config.is_on("skills.project_roots");
         Ok(Selection::Default(roots::standard(with_project)))
@@ -224,6 +234,7 @@ impl Sources {
             !self.paths.is_empty(),
             self.bundle.is_some(),
             !self.dir.is_empty(),
+            !self.repo.is_empty(),
         ];
         for (is_used, option, what) in [
             (
@@ -255,9 +266,13 @@ impl Sources {
         }
         if spellings.into_iter().filter(|used| *used).count() > 1 {
             return Err(with_help(
-                "PATH, --bundle and --dir cannot be combined",
+                "PATH, --bundle, --dir and --repo cannot be combined",
                 "name every place in the same way, such as `skills vendor/skills`",
             ));
+        }
+        if !self.repo.is_empty() {
+            let repositories = Repositories::named(&self.repo)?;
+            return Ok(Selection::Repositories(repositories));
         }
         if let Some(file) = &self.bundle {
             expect(file, PathKind::Bundle)?;
@@ -295,6 +310,7 @@ impl Sources {
     pub(crate) fn roots(&self, command: &str) -> Result<(Vec<SkillRoot>, bool)> {
         match self.select()? {
             Selection::Roots(roots) => Ok((roots, false)),
+            Selection::Repositories(repositories) => Ok((repositories.roots(true)?, false)),
             Selection::Default(roots) if roots.iter().any(|root| root.dir.is_dir()) => {
                 let present = roots.into_iter().filter(|root| root.dir.is_dir());
                 Ok((present.collect(), true))
@@ -338,12 +354,28 @@ impl Sources {
                 let bundle = directories::compile_once(&roots)?;
                 (bundle, names(&roots), SkillRoot::read(&roots))
             }
+            Selection::Repositories(repositories) => {
+                let roots = repositories.roots(false)?;
+                let bundle = directories::compile_once(&roots)?;
+                // Nobody is sent to files that come and go.
+                (bundle, repositories.to_string(), Vec::new())
+            }
         };
         Ok(Opened {
             bundle: bundle.overridden(config::current().overrides()),
             origin,
             roots,
             arguments: self.arguments(),
+        })
+    }
+
+    /// Whether there are skills beside those of this program: some were named, or a standard root
+    /// exists.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn has_own(&self) -> Result<bool> {
+        Ok(match self.select()? {
+            Selection::Default(roots) => !SkillRoot::read(&roots).is_empty(),
+            _ => true,
         })
     }
 
@@ -458,6 +490,7 @@ fn roots_of(paths: &[PathBuf], kinds: &[PathKind]) -> Vec<SkillRoot> {
             label: label(path),
             scope: Scope::Project,
             only,
+            commit: None,
             max_files: config::current().number("skills.max_files"),
             readers: "",
         }

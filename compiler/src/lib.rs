@@ -54,6 +54,9 @@ pub struct Root {
     pub label: String,
     /// Whether it belongs to a project or to the user.
     pub scope: Scope,
+    /// The commit of a git repository that its files are exactly those of, if the caller knows it: it
+    /// is noted in the bundle.
+    pub commit: Option<String>,
     /// The most files and directories that are read below it, which protects from a root far above
     /// the skills. `None` means 100,000. All files together may then have 4 KiB times this number,
     /// or 1 GiB if that is more.
@@ -71,6 +74,7 @@ impl Root {
             dir: dir.into(),
             label: "project".to_owned(),
             scope: Scope::Project,
+            commit: None,
             max_files: None,
             declared: Vec::new(),
         }
@@ -325,6 +329,7 @@ fn root_entry(root: &Root) -> RootEntry {
     RootEntry {
         label: root.label.clone(),
         scope: root.scope,
+        commit: root.commit.clone(),
     }
 }
 

@@ -2,6 +2,8 @@
 //! The arguments are here; the work needs the feature `compile`.
 
 #[cfg(feature = "compile")]
+mod commit;
+#[cfg(feature = "compile")]
 mod enabled;
 
 use std::path::PathBuf;
@@ -26,6 +28,10 @@ Examples:
   skillbundle compile --check skills/pdf/SKILL.md
                                                 check one skill
   skillbundle compile --check skills --json     findings for a script
+  skillbundle compile skills --commit -o team.skb
+                                                note the commit, if nothing differs from it
+  skillbundle compile --repo https://github.com/org/skills -o team.skb
+                                                from a repository, with its commit
 
 A skill with an error is left out, and the bundle is written with the others. The bundle
 depends on the content of the directories and on nothing else.
@@ -39,6 +45,10 @@ Exit codes: 0 no errors, 1 errors found, 2 could not run.";
 #[command(mut_arg("paths", |it| it.help("Directories of skills (the first wins), or single skill files")))]
 #[command(group(ArgGroup::new("outcome").required(true).args(["output", "check"])))]
 #[command(override_usage = "skillbundle compile PATH... (-o FILE | --check) [--verbose] [--json]")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) sources: Sources,
@@ -48,6 +58,9 @@ pub(crate) struct Args {
     /// Only report problems
     #[arg(long)]
     check: bool,
+    /// Note in the bundle which commit of git the skills are; fails if they differ from it
+    #[arg(long)]
+    commit: bool,
     /// Report notes as well as errors and warnings
     #[arg(short, long)]
     verbose: bool,

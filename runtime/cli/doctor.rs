@@ -16,7 +16,7 @@ use skillbundle_format::Bundle;
 
 use super::display::{counted, many_lines, one_line};
 use super::json::{Envelope, RootStatus};
-use super::output::{Output, describe};
+use super::output::{Output, describe, with_help};
 use super::roots::places;
 use crate::Exit;
 use crate::config::{self, Config};
@@ -69,7 +69,8 @@ impl Context<'_> {
     fn roots(&self) -> &[SkillRoot] {
         match &self.selection {
             Ok(Selection::Default(roots) | Selection::Roots(roots)) => roots,
-            Ok(Selection::Examples | Selection::Bundle(_)) | Err(_) => &[],
+            Ok(Selection::Repositories(_) | Selection::Examples | Selection::Bundle(_))
+            | Err(_) => &[],
         }
     }
 
@@ -298,6 +299,17 @@ fn examine(selection: &Selection) -> Result<Examined> {
     match selection {
         Selection::Default(roots) => directories::examine(roots, true),
         Selection::Roots(roots) => directories::examine(roots, false),
+        Selection::Repositories(repositories) => {
+            let mirrors = repositories.mirrors()?;
+            if !mirrors.are_there() {
+                return Err(with_help(
+                    &format!("{repositories}: there is no copy of it on this machine yet"),
+                    "`skillbundle list --repo URL` makes one, and says what is wrong if it cannot",
+                ));
+            }
+            let _reading = mirrors.read()?;
+            directories::examine(&mirrors.roots(), false)
+        }
         Selection::Examples => {
             let bundle = Bundle::from_static(embedded::examples())?;
             bundle.verify()?;

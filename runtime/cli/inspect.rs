@@ -139,11 +139,19 @@ fn show_bundle(out: &mut Output, opened: &Opened) -> Result<()> {
     out.page(&settings)?;
 
     out.heading("Roots")?;
-    let mut roots = Table::new(&["LABEL", "SCOPE"]);
-    for root in catalog.roots()? {
-        roots.row([root.label, root.scope.as_str()]);
+    let mut table = Table::new(&["LABEL", "SCOPE", "COMMIT"]);
+    let roots = catalog.roots()?;
+    for root in &roots {
+        table.row([
+            root.label,
+            root.scope.as_str(),
+            root.commit.unwrap_or_default(),
+        ]);
     }
-    out.page(&roots)?;
+    if roots.iter().all(|it| it.commit.is_none()) {
+        table.hide("COMMIT");
+    }
+    out.page(&table)?;
 
     out.heading("Skills")?;
     Ok(out.page(&list::table(&catalog)?)?)
@@ -255,11 +263,6 @@ fn print_json(out: &mut Output, opened: &Opened) -> Result<()> {
         offset: section.offset,
         bytes: section.len,
     });
-    let roots = catalog.roots()?;
-    let roots = roots.iter().map(|root| json::Root {
-        label: root.label,
-        scope: root.scope.as_str(),
-    });
     let skills = json::skills(&catalog)?;
     let body = json::Inspection {
         origin: &opened.origin,
@@ -271,7 +274,7 @@ fn print_json(out: &mut Output, opened: &Opened) -> Result<()> {
         file_bytes,
         sections: sections.collect(),
         settings: json::settings(&catalog.content_settings()?).collect(),
-        roots: roots.collect(),
+        roots: json::roots(&catalog)?,
         skills,
     };
     Ok(out.json(&Envelope::new("inspect", body))?)

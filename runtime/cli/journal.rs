@@ -4,8 +4,6 @@
 mod enabled;
 #[cfg(feature = "sqlite")]
 mod json;
-#[cfg(feature = "sqlite")]
-mod time;
 
 use std::path::PathBuf;
 
@@ -25,7 +23,7 @@ Examples:
   skillbundle journal list --skill pdf --status failed --since 2h
   skillbundle journal show 0198c1d2-…           one invocation, and what belongs to it
   skillbundle journal events --since 2h         scripts, routing decisions, analytics
-  skillbundle journal stats --since 7d          how often each skill was used, and how it went
+  skillbundle journal stats --since 7d          how the invocations of each skill went
   skillbundle journal export > journal.jsonl    everything, a line of JSON for each
   skillbundle journal prune --until 90d         remove what is older than 90 days
   skillbundle journal --journal other.db        another file
@@ -33,7 +31,8 @@ Examples:
 It reads the file that `journal.destination` names, or else skillbundle/journal.db in
 $XDG_STATE_HOME or ~/.local/state, also while servers write it. TIME is a span before now such as
 30m, 2h or 3d, or a date such as 2026-01-12 or 2026-01-12T10:00:00Z. Without --until,
-`prune` removes what is older than `journal.retention_days`. docs/journal.md has more.";
+`prune` removes what is older than `journal.retention_days`. `stats` is about invocations alone;
+`skillbundle stats` shows which skills are used. docs/journal.md has more.";
 
 // Arguments of `journal`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
@@ -83,7 +82,7 @@ enum Action {
     Events,
     /// Print one invocation, and the events with its correlation id
     Show,
-    /// Count invocations, failures and durations of each skill
+    /// Count the invocations of each skill, their failures and durations
     Stats,
     /// Print everything as lines of JSON, the oldest first
     Export,

@@ -2,6 +2,9 @@
 //! are the interface that `docs/json.md` describes; a field name has one type
 //! in every command, and changing one raises [`VERSION`].
 
+#[cfg(feature = "compile")]
+mod evaluation;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -11,6 +14,8 @@ use serde_json::{Map, Value};
 use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 
 use crate::embedded;
+#[cfg(feature = "compile")]
+pub(crate) use evaluation::{Confusion, Evaluation, FailedRequest, SkillTally, Thin};
 
 /// Version of the interface: raised when a field is renamed, removed or
 /// changes its meaning or type; new fields do not raise it.
@@ -72,6 +77,7 @@ struct Embedded {
 /// The body of `list`.
 #[derive(Serialize)]
 pub(crate) struct List<'a> {
+    pub(crate) roots: Vec<Root<'a>>,
     pub(crate) skills: Vec<Listed<'a>>,
 }
 
@@ -273,6 +279,7 @@ pub(crate) struct Section {
 pub(crate) struct Root<'a> {
     pub(crate) label: &'a str,
     pub(crate) scope: &'static str,
+    pub(crate) commit: Option<&'a str>,
 }
 
 /// The body of `inspect --host`.
@@ -375,68 +382,6 @@ pub(crate) struct Compilation<'a> {
     pub(crate) bytes: u64,
     pub(crate) address: String,
     pub(crate) output: Option<&'a std::path::Path>,
-}
-
-/// The body of `eval`.
-#[cfg(feature = "compile")]
-#[derive(Serialize)]
-pub(crate) struct Evaluation<'a> {
-    pub(crate) totals: Tally,
-    pub(crate) tallies: Vec<SkillTally<'a>>,
-    pub(crate) confusions: Vec<Confusion<'a>>,
-    pub(crate) failures: Vec<FailedRequest<'a>>,
-    pub(crate) thin: Vec<Thin<'a>>,
-    pub(crate) request_files: &'a [String],
-    pub(crate) findings: Value,
-    pub(crate) unmet: &'a [String],
-}
-
-#[cfg(feature = "compile")]
-#[derive(Serialize)]
-pub(crate) struct Tally {
-    positives: u32,
-    hits: u32,
-    offered: u32,
-    misses: u32,
-    hit_rate: Option<f64>,
-    negatives: u32,
-    false_triggers: u32,
-    false_rate: Option<f64>,
-}
-
-#[cfg(feature = "compile")]
-#[derive(Serialize)]
-pub(crate) struct SkillTally<'a> {
-    pub(crate) path: &'a str,
-    #[serde(flatten)]
-    pub(crate) tally: Tally,
-}
-
-#[cfg(feature = "compile")]
-#[derive(Serialize)]
-pub(crate) struct Confusion<'a> {
-    pub(crate) path: &'a str,
-    pub(crate) won: &'a str,
-    pub(crate) count: u32,
-    pub(crate) example: &'a str,
-}
-
-#[cfg(feature = "compile")]
-#[derive(Serialize)]
-pub(crate) struct FailedRequest<'a> {
-    pub(crate) request: &'a str,
-    pub(crate) outcome: &'static str,
-    pub(crate) expected: &'a [String],
-    pub(crate) answered: &'a [String],
-    pub(crate) file: &'a str,
-    pub(crate) line: Option<usize>,
-}
-
-#[cfg(feature = "compile")]
-#[derive(Serialize)]
-pub(crate) struct Thin<'a> {
-    pub(crate) path: &'a str,
-    pub(crate) term_count: usize,
 }
 
 impl BuildInfo {
@@ -551,26 +496,20 @@ impl<'a> File<'a> {
     }
 }
 
-#[cfg(feature = "compile")]
-impl From<&skillbundle_compiler::Tally> for Tally {
-    fn from(tally: &skillbundle_compiler::Tally) -> Self {
-        Self {
-            positives: tally.positives,
-            hits: tally.hits,
-            offered: tally.offered,
-            misses: tally.misses,
-            hit_rate: tally.hit_rate(),
-            negatives: tally.negatives,
-            false_triggers: tally.false_triggers,
-            false_rate: tally.false_rate(),
-        }
-    }
-}
-
 /// The skills that people are shown, in listing order.
 pub(crate) fn skills<'a>(catalog: &Catalog<'a>) -> Result<Vec<Skill<'a>>> {
     let skills = super::list::skills(catalog, false)?;
     Ok(skills.iter().map(Skill::from).collect())
+}
+
+/// The roots of a bundle.
+pub(crate) fn roots<'a>(catalog: &Catalog<'a>) -> Result<Vec<Root<'a>>> {
+    let root = |root: skillbundle_format::Root<'a>| Root {
+        label: root.label,
+        scope: root.scope.as_str(),
+        commit: root.commit,
+    };
+    Ok(catalog.roots()?.into_iter().map(root).collect())
 }
 
 /// The content address as it is written everywhere.

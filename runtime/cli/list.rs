@@ -51,7 +51,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             .iter()
             .map(|skill| json::Listed::new(skill, opened.location(skill), &hidden));
         let skills = listed.collect::<Result<_>>()?;
-        out.json(&Envelope::new("list", json::List { skills }))?;
+        let roots = json::roots(&catalog)?;
+        out.json(&Envelope::new("list", json::List { roots, skills }))?;
     } else if args.all {
         out.table(&table_of_all(&opened)?)?;
     } else {

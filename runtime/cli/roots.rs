@@ -37,6 +37,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let roots = match args.sources.select()? {
         Selection::Default(roots) | Selection::Roots(roots) => roots,
+        Selection::Repositories(repositories) => repositories.roots(false)?,
         Selection::Examples | Selection::Bundle(_) => Vec::new(),
     };
     let opened = args.sources.open()?;

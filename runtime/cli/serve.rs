@@ -7,6 +7,7 @@ mod quick;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 use skillbundle_server::{Error, Options, Source};
@@ -14,6 +15,7 @@ use skillbundle_server::{Error, Options, Source};
 use super::config::environment;
 use super::list;
 use super::output::{self, describe, info, is_closed_pipe};
+use super::progress::Progress;
 use super::tool_args::{self, ToolArgs};
 use crate::Exit;
 use crate::config;
@@ -26,6 +28,7 @@ Examples:
   skillbundle serve                             the standard folders and the skills in this binary
   skillbundle serve skills                      a directory; the next call sees an edit
   skillbundle serve team.skb                    a bundle; a replaced file is picked up
+  skillbundle serve --repo https://github.com/org/skills  a git repository, kept up to date
   skillbundle serve --tools loader,skills_search  only two tools
   claude mcp add skills -- skillbundle serve    let an agent host start it
   skillbundle serve --http :8080                many hosts, at http://127.0.0.1:8080/mcp
@@ -33,11 +36,11 @@ Examples:
                                                 for other machines, behind a proxy with TLS
 
 Tools: skill, get_skill, skills_search, skills_list, list_skills, get_asset, run_script,
-invoke_skill, refresh_skills. Presets: router (get_skill, list_skills, get_asset, run_script,
-refresh_skills), loader (skill), catalog (skills_list, skills_search), invoker (skill,
-invoke_skill), all. Without --tools, skill, get_skill, skills_search and, if skills have files,
-scripts or contracts for them, get_asset, run_script and invoke_skill are listed; the others
-answer when they are called.
+invoke_skill, report_usage, refresh_skills. Presets: router (get_skill, list_skills, get_asset,
+run_script, report_usage, refresh_skills), loader (skill), catalog (skills_list, skills_search),
+invoker (skill, invoke_skill), all. Without --tools, skill, get_skill, skills_search and, if skills
+have files, scripts or contracts for them, get_asset, run_script and invoke_skill are listed; the
+others answer when they are called.
 
 Without PATH, skills in ./.agent/skills, ~/.agent/skills, ./.claude/skills, ~/.claude/skills and
 the folders of other hosts come before those in this binary; `skillbundle roots` shows them all.
@@ -98,6 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
                 _ => error,
             })
         });
+    skillbundle_git::stop_all();
     directories::finish_writes();
     match ended {
         Err(error) if !is_closed_pipe(&error) => {
@@ -134,6 +138,11 @@ fn serve(source: impl Source, args: &Args) -> Result<Exit> {
 
 /// Explains on a terminal what is served and what to do with it.
 fn greet(source: &impl Source, args: &Args) -> Result<()> {
+    if source.can_sync() {
+        let _progress = Progress::start("synchronising", &source.describe());
+        // Why it failed is logged by the server, which tries again.
+        let _ = source.sync(Duration::from_secs(60));
+    }
     let loaded = source.load(None)?;
     for notice in &loaded.notices {
         info(notice);

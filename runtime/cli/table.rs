@@ -1,9 +1,10 @@
 //! Tables. On a terminal columns are aligned and cut until the lines fit its
 //! width; in a pipe each row is one line of tab-separated fields, without a
-//! heading and uncut. Every cell is escaped here.
+//! heading and uncut. Every cell is escaped here. A last column can be bars.
 
+use super::bars::Bars;
 use super::display::{columns, cut, one_line};
-use super::output::Style;
+use super::output::{Style, is_utf8};
 
 /// Space between columns.
 const GAP: usize = 2;
@@ -11,11 +12,17 @@ const GAP: usize = 2;
 /// fit either, the lines are longer than the terminal.
 const MIN_LAST: usize = 16;
 const MIN_WIDTH: usize = 8;
+/// Columns of the longest bar: longer ones tell no more. If there is no room for the least, there
+/// are no bars.
+const LONGEST_BAR: usize = 20;
+const SHORTEST_BAR: usize = 5;
 
 /// A table under construction.
 pub(crate) struct Table {
     headings: Vec<Heading>,
     rows: Vec<Vec<String>>,
+    /// A number for each row, shown as a bar beside it.
+    bars: Vec<u64>,
 }
 
 struct Heading {
@@ -36,6 +43,7 @@ impl Table {
         Self {
             headings: titles.iter().map(heading).collect(),
             rows: Vec::new(),
+            bars: Vec::new(),
         }
     }
 
@@ -51,6 +59,13 @@ impl Table {
         debug_assert_eq!(N, self.headings.len());
         self.rows
             .push(cells.iter().map(|cell| one_line(cell)).collect());
+    }
+
+    /// The same with a bar, whose length says how the number compares to those of the other rows.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn row_with_bar<const N: usize>(&mut self, cells: [&str; N], number: u64) {
+        self.row(cells);
+        self.bars.push(number);
     }
 
     /// Whether it has no rows.
@@ -90,12 +105,35 @@ impl Table {
             .collect();
         self.shrink(&mut widths, &shown, width);
         let heading = style.bold(&self.line(&titles, &shown, &widths));
-        let rows = self.rows.iter().map(|row| self.line(row, &shown, &widths));
+        let used: usize = shown.iter().map(|&at| widths[at] + GAP).sum();
+        let room = width.saturating_sub(used).min(LONGEST_BAR);
+        let rows = self.rows.iter().enumerate().map(|(at, row)| {
+            let line = self.line(row, &shown, &widths);
+            let bar = self.bar(at, room);
+            let padding = used.saturating_sub(columns(&line));
+            let line = line + &" ".repeat(padding) + &bar;
+            line.trim_end().to_owned()
+        });
         [heading]
             .into_iter()
             .chain(rows)
             .map(|line| line + "\n")
             .collect()
+    }
+
+    /// The bar of a row; empty if there is none, or no room for it.
+    #[expect(clippy::cast_precision_loss, reason = "a bar has a few steps")]
+    fn bar(&self, row: usize, room: usize) -> String {
+        let most = self.bars.iter().max().copied().unwrap_or_default();
+        let number = self.bars.get(row).copied().unwrap_or_default();
+        if most == 0 || room < SHORTEST_BAR {
+            return String::new();
+        }
+        let bars = Bars {
+            width: room,
+            blocks: is_utf8(),
+        };
+        bars.padded(number as f64 / most as f64)
     }
 
     /// Narrows the columns until a line fits: the last one first, since it holds

@@ -100,6 +100,7 @@ impl ToolArgs {
 /// The server's options, from the settings of this process.
 pub(crate) fn options() -> Result<Options> {
     let config = config::current();
+    let analytics = config.analytics()?;
     Ok(Options {
         tools: config.tools()?,
         dotted_names: config.is_on("serve.dotted_names"),
@@ -108,7 +109,9 @@ pub(crate) fn options() -> Result<Options> {
         scripts: config.scripts(),
         recording: Recording {
             journal: config.journal()?,
-            calls: config.is_on("journal.calls"),
+            calls: config.keeps_calls(),
+            analytics: analytics.sent,
+            texts: analytics.texts,
         },
         agent: config.text("serve.agent"),
         typed_tools: config.is_on("serve.typed_tools"),

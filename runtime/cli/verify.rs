@@ -45,6 +45,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
                 "`skillbundle compile --check` checks directories and skill files",
             ));
         }
+        Selection::Repositories(repositories) => {
+            return Err(with_help(
+                &format!("{repositories} is not a bundle"),
+                "`skillbundle compile --check --repo URL` checks a repository",
+            ));
+        }
     };
     let mut out = Output::new();
     let progress = Progress::start("verifying", &origin);

@@ -74,6 +74,11 @@ impl Config {
         })
     }
 
+    /// Whether the journal keeps every use of a skill: for itself, or because analytics is on.
+    pub(crate) fn keeps_calls(&self) -> bool {
+        self.is_on("journal.calls") || self.analytics().is_ok_and(|it| it.is_recorded)
+    }
+
     /// Which machine or person events say that they are from (spec 3 §10.1).
     pub(crate) fn server_id(&self) -> String {
         let set = self.text(SERVER_ID).filter(|it| !it.is_empty());

@@ -1,6 +1,7 @@
 //! The same functions in a build without the compiler: each returns an error.
 
 use std::io;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use skillbundle_format::Bundle;
@@ -8,6 +9,7 @@ use skillbundle_server::{Embedded, Error, Loaded, Source};
 
 use super::Examined;
 use crate::embedded;
+use crate::repositories::Mirrors;
 use crate::sources::SkillRoot;
 
 /// The error for every use of directories.
@@ -20,6 +22,11 @@ pub(crate) enum Directories {}
 impl Directories {
     /// Always an error.
     pub(crate) fn new(_: &[SkillRoot]) -> Result<Self> {
+        bail!(NEEDS_COMPILER)
+    }
+
+    /// Always an error.
+    pub(crate) fn mirrored(_: Arc<Mirrors>) -> Result<Self> {
         bail!(NEEDS_COMPILER)
     }
 }

@@ -2,25 +2,25 @@
 //! takes from the previous bundle.
 
 mod examine;
+mod notices;
 mod once;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
-use skillbundle_compiler::{
-    Compiled, Failed, FileStates, Options, Previous, Report, Root, Severity,
-};
-use skillbundle_format::{Bundle, Catalog, Skill, SkillSet};
+use skillbundle_compiler::{Compiled, Failed, FileStates, Options, Previous, Report, Root};
+use skillbundle_format::{Bundle, SkillSet};
 use skillbundle_server::{BrokenSkill, Error, Loaded, LoadedRoot, Source, WatchPaths};
 
 pub(crate) use examine::examine;
+use notices::{findings, first_error, hidden_skills, summary};
 use once::check_directory;
 pub(crate) use once::{compile, compile_once, compile_over_embedded, evaluate};
 
@@ -29,6 +29,7 @@ use super::git_lock;
 use super::single_files::{prefix, select};
 use crate::embedded;
 use crate::project::Project;
+use crate::repositories::Mirrors;
 use crate::roots::{self, State};
 use crate::sources::SkillRoot;
 
@@ -38,9 +39,6 @@ const QUIET: Duration = Duration::from_millis(500);
 /// How long the first load waits before it reads again.
 const NEXT_ATTEMPT: Duration = Duration::from_millis(20);
 
-/// Hidden skills that a warning names.
-const MOST_NAMED: usize = 5;
-
 /// Directories that are compiled whenever they have changed.
 pub(crate) struct Directories {
     roots: Vec<Root>,
@@ -49,6 +47,9 @@ pub(crate) struct Directories {
     /// A bundle whose skills come after those of the directories. With it, a root that does not
     /// exist is simply empty.
     beneath: Option<&'static [u8]>,
+    /// The mirrors that the roots are, if they are mirrors. A root that does not exist is then empty,
+    /// too.
+    mirrors: Option<Arc<Mirrors>>,
     /// The project that some of the roots may belong to.
     project: Project,
     /// The findings of the last load, so that each is reported once.
@@ -78,11 +79,25 @@ impl Directories {
         Ok(Self::over(roots, None))
     }
 
+    /// A source of the files of mirrors, as they are whenever they are read.
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "a build without the compiler fails"
+    )]
+    pub(crate) fn mirrored(mirrors: Arc<Mirrors>) -> Result<Self> {
+        let directories = Self::over(&mirrors.roots(), None);
+        Ok(Self {
+            mirrors: Some(mirrors),
+            ..directories
+        })
+    }
+
     fn over(roots: &[SkillRoot], beneath: Option<&'static [u8]>) -> Self {
         Self {
             roots: compiler_roots(roots),
             only: roots.iter().map(|root| root.only.clone()).collect(),
             beneath,
+            mirrors: None,
             project: Project::current(),
             reported: Mutex::default(),
             generations: OnceLock::new(),
@@ -97,13 +112,18 @@ impl Directories {
 
     /// What becomes of each root now.
     fn states_of_roots(&self) -> Result<Vec<State>, Error> {
-        if self.beneath.is_none() {
+        if !self.are_optional() {
             // A root that went away must not empty the library.
             let mut roots = self.roots.iter();
             let checked = roots.try_for_each(|root| check_directory(&root.dir));
             checked.map_err(|error| Error::Source(error.to_string()))?;
         }
         Ok(states(&self.roots, &self.only))
+    }
+
+    /// Whether a root may be missing.
+    fn are_optional(&self) -> bool {
+        self.beneath.is_some() || self.mirrors.is_some()
     }
 
     /// The roots whose state is accepted.
@@ -119,6 +139,9 @@ impl Directories {
         let declared = self.declared.lock().unwrap_or_else(PoisonError::into_inner);
         for root in &mut roots {
             root.declared = declared.get(&root.dir).cloned().unwrap_or_default();
+            if let Some(mirrors) = &self.mirrors {
+                root.commit = mirrors.commit_in(&root.dir);
+            }
         }
         roots
     }
@@ -145,6 +168,10 @@ impl Directories {
 
     /// What the server is to know of these roots.
     fn loaded_roots(&self, present: &[usize]) -> Vec<LoadedRoot> {
+        if self.mirrors.is_some() {
+            // Their files come and go, so nobody is sent there.
+            return Vec::new();
+        }
         let loaded = |&at: &usize| {
             let dir = self.roots.get(at).map(|root| root.dir.as_path());
             LoadedRoot {
@@ -215,7 +242,7 @@ impl Directories {
         unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Compiled>, Error> {
         let options = Options {
-            optional_roots: self.beneath.is_some(),
+            optional_roots: self.are_optional(),
         };
         let mut left = Previous::default();
         if let Some(previous) = previous {
@@ -310,6 +337,10 @@ impl Source for Directories {
         previous: Option<&Bundle>,
         unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Loaded>, Error> {
+        let mirrors = self.mirrors.as_deref();
+        let reading = mirrors.map(Mirrors::read).transpose();
+        let _reading = reading.map_err(|error| Error::Source(error.to_string()))?;
+        let mirrored = mirrors.map(Mirrors::fingerprint);
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;
         let states = self.states_of_roots()?;
         let present = read(&states);
@@ -354,7 +385,8 @@ impl Source for Directories {
         let mut fingerprints = skillbundle_compiler::fingerprints(&absent)?;
         fingerprints.extend(compiled.fingerprints);
         // No look finds the opposite, so the whole is loaded next.
-        let state = combined(&fingerprints) ^ if is_partial { u64::MAX } else { 0 };
+        let swept = combined(&fingerprints) ^ if is_partial { u64::MAX } else { 0 };
+        let state = mirrored.unwrap_or(swept);
         let loaded_roots = self.loaded_roots(&present);
         let bundle = self.keep(&set, state, present, compiled.states)?;
         self.log_roots(&bundle);
@@ -416,49 +448,6 @@ impl Source for Directories {
     }
 }
 
-/// `./.agent/skills: 3, ~/.agent/skills: missing, this binary: 12`
-fn summary(
-    labels: &[&str],
-    states: &[State],
-    bundle: &Bundle,
-) -> Result<String, skillbundle_format::Error> {
-    let (counts, below) = roots::counts(states, bundle)?;
-    let mut parts = Vec::new();
-    for ((label, state), count) in labels.iter().zip(states).zip(counts) {
-        let outcome = match state {
-            State::Read => count.to_string(),
-            State::Missing | State::Unreadable => state.as_str().to_owned(),
-            State::SameAs(at) => format!("the same as {}", labels[*at]),
-        };
-        parts.push(format!("{label}: {outcome}"));
-    }
-    if below > 0 {
-        parts.push(format!("this binary: {below}"));
-    }
-    Ok(parts.join(", "))
-}
-
-/// A warning about the user's skills that a project hides, as [`Catalog::hidden`] has them.
-fn hidden_skills(catalog: &Catalog<'_>, hidden: &BTreeMap<u32, Vec<Skill<'_>>>) -> Option<String> {
-    let mut names = Vec::new();
-    for (winner, losers) in hidden.iter().take(MOST_NAMED) {
-        let winner = catalog.skill(*winner).ok()?;
-        let losers: Vec<_> = losers.iter().map(|loser| loser.root_label).collect();
-        let losers = losers.join(", ");
-        names.push(format!(
-            "`{}` of {} hides that of {losers}",
-            winner.path, winner.root_label
-        ));
-    }
-    let more = match hidden.len().saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
-    let all = "`skillbundle list --all` shows both, --no-project-roots leaves the project's out";
-    let names = names.join(", ");
-    (!names.is_empty()).then(|| format!("skills of the project hide yours: {names}{more}; {all}"))
-}
-
 /// Paths in the middle of a change: all there are if an absent root is among them, since it is being
 /// replaced rather than gone.
 fn with_replaced(paths: Vec<PathBuf>, absent: &[Root]) -> Vec<PathBuf> {
@@ -512,6 +501,7 @@ fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
         dir: root.dir.clone(),
         label: root.label.clone(),
         scope: root.scope,
+        commit: root.commit.clone(),
         max_files: root.max_files,
         declared: Vec::new(),
     };
@@ -546,23 +536,4 @@ fn path_of(failed: &Failed, root: &Root) -> String {
     } else {
         failed.path.clone()
     }
-}
-
-/// What is wrong with a file, with the line.
-fn first_error(report: &Report, file: &str) -> String {
-    let mut diagnostics = report.diagnostics().iter();
-    let error = diagnostics.find(|it| it.file == file && it.severity == Severity::Error);
-    let Some(error) = error else {
-        return format!("{file} does not load");
-    };
-    match report.locate(file, error.span) {
-        Some(at) => format!("{file}:{}: {}", at.line, error.message),
-        None => format!("{file}: {}", error.message),
-    }
-}
-
-/// One line for each error and warning, errors first: where a log is cut short, they remain.
-fn findings(report: Report) -> Vec<String> {
-    let report = report.at_least(Severity::Warning).errors_first();
-    report.render_plain().lines().map(str::to_owned).collect()
 }

@@ -29,6 +29,13 @@ impl Opened {
         SkillRoot::location(&self.roots, skill)
     }
 
+    /// Whether a skill is among those that were named or found in directories, and not one that this
+    /// program has beside them.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn is_own(&self, skill: &Skill<'_>) -> bool {
+        self.roots.is_empty() || self.location(skill).is_some()
+    }
+
     /// Whether a skill was read from a root of the project that the working directory is in.
     pub(crate) fn is_of_project(&self, skill: &Skill<'_>) -> bool {
         self.is_root_of_project(skill.root)

@@ -27,6 +27,7 @@ mod routing;
 mod scripts;
 mod settings;
 mod spec3;
+mod stats;
 mod stdio;
 mod tidy;
 mod tree;

@@ -13,8 +13,9 @@ use crate::project::workspace;
 
 /// Our packages, and which of ours each may use. The server never sees the
 /// compiler: the binary hands it a `Source`.
-const OURS: [(&str, &[&str]); 8] = [
+const OURS: [(&str, &[&str]); 9] = [
     ("skillbundle-exec", &[]),
+    ("skillbundle-git", &[]),
     ("skillbundle-journal", &[]),
     ("skillbundle-schema", &[]),
     ("skillbundle-search", &[]),
@@ -43,6 +44,7 @@ const OURS: [(&str, &[&str]); 8] = [
             "skillbundle-compiler",
             "skillbundle-exec",
             "skillbundle-format",
+            "skillbundle-git",
             "skillbundle-journal",
             "skillbundle-search",
             "skillbundle-server",

@@ -55,6 +55,7 @@ transcripts! {
     methods_2026_07_28
     tools_succeed
     tools_refuse
+    report_usage
     faulty_messages
     not_offered
     end_of_input

@@ -75,6 +75,7 @@ fn roots_keep_their_labels_and_order() {
         dir: tree.path(dir),
         label: label.to_owned(),
         scope,
+        commit: None,
         max_files: None,
         declared: Vec::new(),
     };

@@ -34,6 +34,8 @@ pub struct Root<'a> {
     pub label: &'a str,
     /// Its owner.
     pub scope: Scope,
+    /// The commit of a git repository that its files are exactly those of, if that is known.
+    pub commit: Option<&'a str>,
     /// Whether a skill in it that is offered declares a script that the server may run.
     pub has_server_scripts: bool,
 }
@@ -137,8 +139,10 @@ impl<'a> Catalog<'a> {
         let row = self.row(&self.index.roots, id)?;
         let flags = row.flags.to_native();
         let global = flags & flag::GLOBAL != 0;
+        let commit = self.text(&row.commit)?;
         Ok(Root {
             label: self.text(&row.label)?,
+            commit: Some(commit).filter(|it| !it.is_empty()),
             scope: if global {
                 Scope::Global
             } else {

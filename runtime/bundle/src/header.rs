@@ -31,7 +31,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89SKB\r\n\x1a\n";
 
 /// The format that this program writes and the only one it reads. A bundle is a cache of its
 /// sources, so a version mismatch requires a new compile. There are no migrations.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// Must-understand bits that this program supports; none are defined yet.
 const KNOWN_BITS: u32 = 0;

@@ -40,6 +40,7 @@ impl SkillSet {
             self.roots.push(RootEntry {
                 label: root.label.to_owned(),
                 scope: root.scope,
+                commit: root.commit.map(str::to_owned),
             });
         }
         for skill in catalog.skills().chain(catalog.shadowed()) {

@@ -28,6 +28,9 @@ pub struct RootEntry {
     pub label: String,
     /// Whether it belongs to one project or to the user (spec 2, `<location>`).
     pub scope: Scope,
+    /// The commit of a git repository that its files are exactly those of, as a full hash, if that is
+    /// known.
+    pub commit: Option<String>,
 }
 
 /// The owner of a root.

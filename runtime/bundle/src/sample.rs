@@ -54,6 +54,7 @@ pub(crate) fn set(skills: Vec<SkillEntry>) -> SkillSet {
     let root = RootEntry {
         label: "project".to_owned(),
         scope: Scope::Project,
+        commit: None,
     };
     SkillSet {
         roots: vec![root],

@@ -60,6 +60,8 @@ schema! {
 
     struct RootRow {
         label: Str,
+        /// Empty if it is not known.
+        commit: Str,
         flags: u32,
     }
 

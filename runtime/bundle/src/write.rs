@@ -278,6 +278,7 @@ impl<'a> Writer<'a> {
     fn root(&mut self, root: &RootEntry, has_server_scripts: bool) -> Result<RootRow, Error> {
         Ok(RootRow {
             label: self.intern(&root.label)?,
+            commit: self.intern(root.commit.as_deref().unwrap_or_default())?,
             flags: bit(root.scope == Scope::Global, flag::GLOBAL)
                 | bit(has_server_scripts, flag::SERVER_SCRIPTS),
         })

@@ -12,6 +12,7 @@ use crate::cli::display::counted;
 use crate::cli::json::{self, Envelope};
 use crate::cli::output::{Output, Style, info, with_help};
 use crate::directories;
+use crate::sources::SkillRoot;
 
 /// Compiles, prints the findings, and writes the bundle if `-o` was given.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
@@ -23,7 +24,17 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             "name a directory of skills, such as `skillbundle compile skills -o team.skb`",
         ));
     }
-    let Compiled { set, report, .. } = directories::compile(&roots)?;
+    let Compiled {
+        mut set, report, ..
+    } = directories::compile(&roots)?;
+    if args.commit {
+        // Those that are read; the others are not in the set.
+        let read = SkillRoot::read(&roots);
+        let commits = super::commit::of_roots(&read, &set)?;
+        for (root, commit) in set.roots.iter_mut().zip(commits) {
+            root.commit = commit;
+        }
+    }
     let image = skillbundle_format::lay_out(&set)?;
     if let Some(output) = &args.output {
         image

@@ -8,12 +8,13 @@ use anyhow::Result;
 use skillbundle_journal::{Event, Filter, Reader, Record, SkillStats, Uuid};
 
 use super::json::{Events, Invocation, List, OfSkill, OtherEvent, Prune, Show, Stats};
-use super::{Action, Args, time};
+use super::{Action, Args};
 use crate::Exit;
 use crate::cli::display::counted;
 use crate::cli::json::Envelope;
 use crate::cli::output::{Output, info, with_help};
 use crate::cli::table::Table;
+use crate::cli::time;
 use crate::config;
 
 /// Invocations that are listed unless a limit is given: about a screen.
@@ -207,8 +208,15 @@ fn table_of(events: &[Event]) -> Table {
                 let what = format!("{}: {}", it.outcome, it.request);
                 (it.at, "routing", it.chosen.as_deref().unwrap_or(""), what)
             }
-            Event::Analytics { name, at, body, .. } => {
-                (*at, "analytics", "", format!("{name} {body}"))
+            Event::Analytics {
+                name,
+                skill,
+                at,
+                body,
+                ..
+            } => {
+                let skill = skill.as_deref().unwrap_or_default();
+                (*at, "analytics", skill, format!("{name} {body}"))
             }
             // A journal returns these as invocations.
             Event::Created(_) | Event::Running { .. } | Event::Ended(_) => continue,

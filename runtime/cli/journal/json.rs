@@ -142,11 +142,13 @@ impl From<&Event> for OtherEvent {
             Event::Analytics {
                 id,
                 name,
+                skill,
                 correlation_id,
                 body,
                 at,
             } => {
-                let body = serde_json::json!({ "name": name, "body": payload(body) });
+                let body =
+                    serde_json::json!({ "name": name, "skill": skill, "body": payload(body) });
                 (*id, "analytics", *correlation_id, *at, body)
             }
             Event::Created(_) | Event::Running { .. } | Event::Ended(_) => {

@@ -43,6 +43,8 @@ pub enum Event {
         id: Uuid,
         /// What happened, such as `skill_loaded`.
         name: String,
+        /// The skill that it is about, if it is about one.
+        skill: Option<String>,
         /// What it belongs to.
         correlation_id: Option<Uuid>,
         /// JSON.
@@ -241,7 +243,9 @@ impl Event {
                     let names: usize = candidates.map(|(name, _)| name.len() + 32).sum();
                     decision.request.len() + names
                 }
-                Self::Analytics { name, body, .. } => name.len() + body.len(),
+                Self::Analytics {
+                    name, skill, body, ..
+                } => name.len() + skill.as_ref().map_or(0, String::len) + body.len(),
             }
     }
 

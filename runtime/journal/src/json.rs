@@ -23,6 +23,7 @@ pub(crate) fn event(event: &Event) -> String {
         Event::Analytics {
             id,
             name,
+            skill,
             correlation_id,
             body,
             at,
@@ -31,6 +32,7 @@ pub(crate) fn event(event: &Event) -> String {
             &AnalyticsFields {
                 id: *id,
                 name,
+                skill: skill.as_deref(),
                 correlation_id: *correlation_id,
                 body: raw(body),
                 at: *at,
@@ -108,6 +110,7 @@ struct ResultFields<'a> {
 struct AnalyticsFields<'a> {
     id: Uuid,
     name: &'a str,
+    skill: Option<&'a str>,
     correlation_id: Option<Uuid>,
     body: Box<RawValue>,
     #[serde(with = "microseconds")]
@@ -225,6 +228,7 @@ mod tests {
         let analytics = Event::Analytics {
             id,
             name: "x".to_owned(),
+            skill: Some("pdf".to_owned()),
             correlation_id: Some(id),
             body: "[1,\n2]".to_owned(),
             at,
@@ -262,7 +266,7 @@ mod tests {
             (
                 event(&analytics),
                 format!(
-                    r#"{{"event":"analytics","id":"{ID}","name":"x","correlation_id":"{ID}","body":[1, 2],"at":"1970-01-01T00:00:00.000000Z"}}"#
+                    r#"{{"event":"analytics","id":"{ID}","name":"x","skill":"pdf","correlation_id":"{ID}","body":[1, 2],"at":"1970-01-01T00:00:00.000000Z"}}"#
                 ),
             ),
         ] {

@@ -20,8 +20,9 @@
 //! let event = Event::Analytics {
 //!     id: Uuid::now_v7(),
 //!     name: "skill_loaded".to_owned(),
+//!     skill: Some("pdf-forms".to_owned()),
 //!     correlation_id: None,
-//!     body: r#"{"skill":"pdf-forms"}"#.to_owned(),
+//!     body: r#"{"tool":"skill"}"#.to_owned(),
 //!     at: SystemTime::now(),
 //! };
 //! journal.record(event, |recorded| assert_eq!(recorded, Recorded::Committed));
@@ -59,7 +60,7 @@ pub use http::{Backlog, Endpoint, HttpOptions};
 pub use journal::{Claim, Journal, Recorded, Status};
 pub use options::{Destination, Options, Retention};
 #[cfg(feature = "sqlite")]
-pub use reader::{Filter, Pruned, Reader, SkillStats};
+pub use reader::{EventBody, EventCount, Filter, InvocationCount, Pruned, Reader, SkillStats};
 pub use time::{parse_rfc3339, rfc3339};
 /// The type of all ids.
 pub use uuid::Uuid;

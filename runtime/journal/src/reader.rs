@@ -1,5 +1,7 @@
 //! Reads an SQLite journal while others write it, and removes from it by hand.
 
+mod counts;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -14,6 +16,7 @@ use crate::json;
 use crate::sqlite::retention::{Which, remove_events, remove_invocations};
 use crate::sqlite::{connect, connection, fault, rows, schema};
 use crate::time::to_microseconds;
+pub use counts::{EventBody, EventCount, InvocationCount};
 
 /// Rows of one transaction when many are removed: short enough that a writer does not notice.
 const PRUNED_AT_ONCE: usize = 500;

@@ -21,8 +21,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use skillbundle_journal::Journal;
-
+use crate::analytics::Recorder;
 use crate::mcp::Server;
 use crate::scripts::Scripts;
 use crate::source::{Refresher, Source};
@@ -99,7 +98,7 @@ pub struct Bound {
     address: SocketAddr,
     service: Service,
     scripts: Scripts,
-    journal: Journal,
+    recorder: Recorder,
     limits: Limits,
 }
 
@@ -131,7 +130,7 @@ fn bind_within(
     let server = Server::new(refresher.clone(), options);
     Ok(Bound {
         scripts: server.scripts.clone(),
-        journal: server.journal.clone(),
+        recorder: server.recorder.clone(),
         listener,
         address,
         service: Service::new(auth, refresher, server, limits),
@@ -152,18 +151,19 @@ impl Bound {
             .enable_all()
             .build()
             .map_err(Error::Runtime)?;
-        let (scripts, journal) = (self.scripts.clone(), self.journal.clone());
+        let (scripts, recorder) = (self.scripts.clone(), self.recorder.clone());
         let ended = runtime.block_on(self.until(platform::asked_to_stop()));
         // A load under way must not keep the process alive. This ends the calls of scripts, too.
         runtime.shutdown_background();
         scripts.wait_for_all(LAST_SCRIPTS);
-        journal.close(LAST_EVENTS);
+        recorder.close(LAST_EVENTS);
         ended
     }
 
     async fn until(self, stop: impl Future<Output = std::io::Result<()>>) -> Result<(), Error> {
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Error::Runtime)?;
         let service = Arc::new(self.service);
+        service.keep_synced();
         // Loads the skills now, so that the first request need not wait.
         tokio::spawn(Arc::clone(&service).warm_up());
         connections::serve(listener, service, self.limits, stop)

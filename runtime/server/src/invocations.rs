@@ -18,10 +18,11 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 use skillbundle_format::{Catalog, Contract, FailureCode, Skill, is_agent_name};
-use skillbundle_journal::{Claim, Event, Invocation, Journal, Record, Recorded, ScriptRun, Uuid};
+use skillbundle_journal::{Claim, Event, Invocation, Journal, Record, Recorded, Uuid};
 use skillbundle_search::suggest;
 use tokio::sync::oneshot;
 
+use crate::analytics::{Recorder, UsageEvent};
 use crate::scripts::{PlannedScript, ScriptCall, ScriptError, Scripts};
 use digest::digest;
 pub use lifecycle::SkillResult;
@@ -42,7 +43,7 @@ struct Inner {
     /// Why events were lost, as the operator was told last.
     told_loss: Mutex<String>,
     scripts: Scripts,
-    journal: Journal,
+    recorder: Recorder,
     schemas: SchemaCache,
     replays: Arc<Replays>,
 }
@@ -193,13 +194,24 @@ impl InvocationError {
     }
 }
 
+impl Inner {
+    fn journal(&self) -> &Journal {
+        self.recorder.journal()
+    }
+}
+
 impl Invocations {
     /// Runs handlers as these scripts, and records in this journal.
     pub fn new(scripts: Scripts, journal: Journal) -> Self {
+        Self::recording(scripts, Recorder::of_journal(journal))
+    }
+
+    /// The same, with runs of handlers among what is sent.
+    pub(crate) fn recording(scripts: Scripts, recorder: Recorder) -> Self {
         Self(Arc::new(Inner {
             told_loss: Mutex::default(),
             scripts,
-            journal,
+            recorder,
             schemas: SchemaCache::default(),
             replays: Arc::default(),
         }))
@@ -344,10 +356,10 @@ impl Invocations {
                 return Ok(Begun::Done(Box::new(recorded)));
             }
         } else {
-            self.0.journal.note(Event::Created(invocation.clone()));
+            self.0.journal().note(Event::Created(invocation.clone()));
         }
         let running = pending.run();
-        self.0.journal.note(running.event());
+        self.0.journal().note(running.event());
         let open = Open {
             invocations: self.clone(),
             running: Some(running),
@@ -364,7 +376,7 @@ impl Invocations {
 
     /// Records an invocation under the id that its caller chose, or returns what is recorded.
     async fn claim(&self, invocation: Invocation) -> Result<Option<Box<Record>>, InvocationError> {
-        let journal = &self.0.journal;
+        let journal = self.0.journal();
         if journal.is_off() {
             return Ok(None);
         }
@@ -389,7 +401,7 @@ impl Invocations {
     async fn record(&self, ended: &Ended) {
         let (send, recorded) = oneshot::channel();
         let event = Event::Ended(ended.journal_result());
-        self.0.journal.record(event, |it| {
+        self.0.journal().record(event, |it| {
             // A caller that is gone no longer waits.
             let _ = send.send(it);
         });
@@ -401,7 +413,7 @@ impl Invocations {
 
     /// Tells the operator that the journal has lost something, once for each reason.
     fn warn_of_loss(&self) {
-        let status = self.0.journal.status();
+        let status = self.0.journal().status();
         let reason = status
             .last_error
             .unwrap_or_else(|| "it has closed".to_owned());
@@ -489,10 +501,11 @@ impl Open {
     pub(crate) fn note_script(&self, planned: &PlannedScript, outcome: &HandlerOutcome<'_>) {
         let Some(running) = &self.running else { return };
         let invocation = running.invocation();
-        self.invocations.0.journal.note(Event::Script(ScriptRun {
+        self.invocations.0.recorder.record(&UsageEvent::ScriptRun {
+            planned,
+            outcome: outcome.outcome,
             correlation_id: Some(invocation.correlation_id),
-            ..crate::scripts::journal_entry(planned, outcome.outcome)
-        }));
+        });
     }
 }
 
@@ -505,7 +518,7 @@ impl Drop for Open {
             });
             let invocations = &self.invocations.0;
             invocations
-                .journal
+                .journal()
                 .note(Event::Ended(ended.journal_result()));
             if let Some(claimed) = &mut self.claimed {
                 claimed.ends(ended.result());

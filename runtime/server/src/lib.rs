@@ -44,7 +44,9 @@ pub use mcp::{Extra, ExtraCall, ExtraMethod, ExtraResult};
 pub use mcp::{Preview, Tools};
 #[cfg(feature = "conformance-fixtures")]
 pub use rmcp::model::ErrorData;
-pub use source::{Archive, BrokenSkill, Embedded, Kind, Loaded, LoadedRoot, Source, WatchPaths};
+pub use source::{
+    Archive, BrokenSkill, Checkout, Embedded, Kind, Loaded, LoadedRoot, Source, WatchPaths,
+};
 
 /// Bytes of a list of skills in an answer, unless the operator chooses otherwise. What matters most
 /// stands first, so a host that cuts loses the end.
@@ -53,7 +55,7 @@ const LIST_BYTES: usize = 16 * 1024;
 /// How long scripts may take to end when the server ends.
 const LAST_SCRIPTS: Duration = Duration::from_secs(2);
 
-/// How long the journal may take to write what waits when the server ends.
+/// How long the journal may take to write what waits when the server ends, and the analytics to send it.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
 /// What the operator can choose.
@@ -90,8 +92,13 @@ pub struct Options {
 pub struct Recording {
     /// Where invocations are recorded.
     pub journal: skillbundle_journal::Options,
-    /// Whether runs of scripts and routing decisions are recorded, too.
+    /// Whether every use of a skill is recorded there: routing decisions, runs of scripts, loads,
+    /// searches. If analytics events are sent, it is.
     pub calls: bool,
+    /// Where analytics events are sent; see [`analytics`] for what they carry.
+    pub analytics: skillbundle_journal::Options,
+    /// Whether what is sent holds what people and agents have written: requests and comments.
+    pub texts: bool,
 }
 
 impl Options {
@@ -117,9 +124,10 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
         .map_err(Error::Runtime)?;
     let skills = Refresher::new(source, &options.overrides);
     let server = Server::new(skills.clone(), options);
-    let (scripts, journal) = (server.scripts.clone(), server.journal.clone());
+    let (scripts, recorder) = (server.scripts.clone(), server.recorder.clone());
     let ended = runtime.block_on(async {
         let (input, output) = platform::claim_stdio().map_err(Error::Stdio)?;
+        skills.keep_synced();
         match stdio::run(server, input, output).await? {
             stdio::Ended::Served => Ok(()),
             stdio::Ended::Unasked => tokio::select! {
@@ -131,6 +139,6 @@ pub fn serve(source: impl Source, options: Options) -> Result<(), Error> {
     // A load that is still running must not hold the process. This ends the calls of scripts, too.
     runtime.shutdown_background();
     scripts.wait_for_all(LAST_SCRIPTS);
-    journal.close(LAST_EVENTS);
+    recorder.close(LAST_EVENTS);
     ended
 }

@@ -20,6 +20,7 @@ mod broken;
 mod cursor;
 mod instructions;
 mod preview;
+mod progress;
 mod run_queue;
 mod skill_listing;
 mod tool_result;
@@ -32,6 +33,7 @@ mod invoke_skill;
 mod list_skills;
 mod outputs;
 mod refresh_skills;
+mod report_usage;
 mod run_script;
 mod skill;
 mod skills_list;
@@ -46,10 +48,10 @@ use std::time::Duration;
 
 use rmcp::model::{ErrorCode, Implementation, ProtocolVersion};
 use skillbundle_format::hosts::{self, Host};
-use skillbundle_journal::Journal;
 use tokio_util::sync::CancellationToken;
 
 use crate::Options;
+use crate::analytics::Recorder;
 use crate::invocations::Invocations;
 use crate::jsonrpc::{Meta, Request, RpcError};
 use crate::scripts::Scripts;
@@ -72,7 +74,7 @@ pub(crate) struct Server {
     refresher: Refresher,
     pub(crate) options: Options,
     pub(crate) scripts: Scripts,
-    pub(crate) journal: Journal,
+    pub(crate) recorder: Recorder,
     invocations: Invocations,
     run_queue: RunQueue,
     /// What scripts have written that is no text.
@@ -135,12 +137,12 @@ type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 impl Server {
     pub(crate) fn new(refresher: Refresher, options: Options) -> Self {
         let scripts = Scripts::new(options.scripts.clone());
-        let journal = Journal::new(options.recording.journal.clone());
+        let recorder = Recorder::new(&options.recording);
         Self {
             refresher,
-            invocations: Invocations::new(scripts.clone(), journal.clone()),
+            invocations: Invocations::recording(scripts.clone(), recorder.clone()),
             scripts,
-            journal,
+            recorder,
             run_queue: RunQueue::default(),
             outputs: Arc::default(),
             options,

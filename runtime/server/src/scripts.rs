@@ -20,7 +20,7 @@ use skillbundle_search::suggest;
 
 pub use error::ScriptError;
 pub use report::report;
-pub(crate) use report::{is_text, journal_entry};
+pub(crate) use report::{End, is_text, journal_entry};
 
 /// Bytes of one argument, and of all of them together. Linux allows 128 KiB for one variable.
 const ARGUMENT: usize = 32 * 1024;
@@ -89,6 +89,8 @@ pub struct PlannedScript {
     pub skill: String,
     /// The path of the skill that declares the script, if it is inherited.
     pub from: Option<String>,
+    /// Whether the caller has given arguments, beside the defaults of others.
+    pub has_arguments: bool,
     /// What will run.
     pub program: Program,
 }
@@ -206,6 +208,7 @@ impl Scripts {
         Ok(PlannedScript {
             skill: skill.path.to_owned(),
             from: from.map(|it| it.path.to_owned()),
+            has_arguments: !call.args.is_empty(),
             program: Program {
                 runner,
                 files: files(&owner)?,

@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use skillbundle_format::{Bundle, Store};
 
@@ -88,6 +88,26 @@ pub trait Source: Send + Sync + 'static {
         true
     }
 
+    /// Whether [`sync`](Self::sync) can bring newer skills to this machine.
+    fn can_sync(&self) -> bool {
+        false
+    }
+
+    /// Brings the latest skills to this machine, for the next load. What was brought `fresh` ago or
+    /// less, also by another process, is recent enough. Returns the number of files that changed.
+    ///
+    /// It takes as long as a network does, so only a timer and `refresh_skills` call it, one at a
+    /// time, and never a call that needs skills. If it fails, what is there stays.
+    fn sync(&self, fresh: Duration) -> Result<usize, Error> {
+        let _ = fresh;
+        Ok(0)
+    }
+
+    /// The repositories that the skills come from, as they are on this machine.
+    fn checkouts(&self) -> Vec<Checkout> {
+        Vec::new()
+    }
+
     /// What kind of place it is, for the client.
     fn kind(&self) -> Kind {
         Kind::Local
@@ -138,6 +158,21 @@ pub struct BrokenSkill {
     pub is_served: bool,
 }
 
+/// A repository, as it is on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkout {
+    /// Where it is, for people. It holds no secret.
+    pub repository: String,
+    /// The branch or tag; `None` if there is nothing of it yet.
+    pub branch: Option<String>,
+    /// The commit, as a full hash; `None` if there is nothing of it yet.
+    pub commit: Option<String>,
+    /// When it was last known to be the latest.
+    pub last_sync: Option<SystemTime>,
+    /// Why the last attempt failed; `None` if it did not.
+    pub last_error: Option<String>,
+}
+
 /// The kinds of places that a client is told about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -148,6 +183,8 @@ pub enum Kind {
     Archive,
     /// Directories of this machine.
     Local,
+    /// Mirrors of git repositories.
+    Git,
 }
 
 /// The skills that are part of the program.
@@ -178,6 +215,7 @@ impl Kind {
             Self::Embedded => "embedded",
             Self::Archive => "archive",
             Self::Local => "local",
+            Self::Git => "git",
         }
     }
 }
@@ -361,6 +399,18 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn can_change(&self) -> bool {
         (**self).can_change()
+    }
+
+    fn can_sync(&self) -> bool {
+        (**self).can_sync()
+    }
+
+    fn sync(&self, fresh: Duration) -> Result<usize, Error> {
+        (**self).sync(fresh)
+    }
+
+    fn checkouts(&self) -> Vec<Checkout> {
+        (**self).checkouts()
     }
 
     fn kind(&self) -> Kind {

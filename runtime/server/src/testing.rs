@@ -120,6 +120,7 @@ pub(crate) fn set(skills: Vec<SkillEntry>) -> SkillSet {
     let root = RootEntry {
         label: "skills".to_owned(),
         scope: Scope::Project,
+        commit: None,
     };
     SkillSet {
         roots: vec![root],

@@ -63,6 +63,7 @@ pub(crate) fn bundle(dir: &Path, count: usize) -> std::path::PathBuf {
         dir: skills,
         label: "project".to_owned(),
         scope: Scope::Project,
+        commit: None,
         max_files: None,
         declared: Vec::new(),
     };

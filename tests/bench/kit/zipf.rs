@@ -167,6 +167,7 @@ fn measure_one(skills: usize, vocabulary: Vocabulary) -> Sample {
         roots: vec![RootEntry {
             label: "made-up".to_owned(),
             scope: Scope::Project,
+            commit: None,
         }],
         skills: (0..skills)
             .map(|number| skill(number, vocabulary))

@@ -544,7 +544,7 @@ fn other_programs_in_path_and_wrong_variables_are_reported() {
         &["bin/skillbundle", "later in PATH"],
     );
     for (name, value, part) in [
-        ("SKILLS_REPO", "x", "no git sources"),
+        ("SKILLS_REPO", "x", "expected URL"),
         ("SKILLS_DIR", "/gone", "/gone"),
     ] {
         let ran = finish(

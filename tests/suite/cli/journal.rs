@@ -85,8 +85,9 @@ pub(super) fn write_journal(path: &Path) {
     let analytics = Event::Analytics {
         id: id(0x202),
         name: "skill_loaded".to_owned(),
+        skill: Some("pdf".to_owned()),
         correlation_id: None,
-        body: "{\"skill\":\"pdf\"}".to_owned(),
+        body: "{\"skill_path\":\"pdf\",\"tool\":\"skill\"}".to_owned(),
         at: at(200),
     };
     for event in [

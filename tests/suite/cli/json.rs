@@ -102,6 +102,8 @@ fn every_field_has_its_documented_type_in_every_command() {
     let project = office();
     faulty(&project);
     write_journal(&project.path("journal.db"));
+    #[cfg(all(unix, feature = "sqlite"))]
+    crate::stats::write_week(&project.path("week.db"));
     // Leaves a bundle in the cache.
     let mut session = project.serve(&["team"]);
     session.initialize(LEGACY);
@@ -131,6 +133,14 @@ fn every_field_has_its_documented_type_in_every_command() {
             Some("journal"),
         ),
         ("journal --journal nowhere.db", 2, Some("journal")),
+        ("stats team --journal week.db", 0, Some("stats")),
+        (
+            "stats --journal week.db --since 2026-01-13",
+            0,
+            Some("stats"),
+        ),
+        ("stats", 0, Some("stats")),
+        ("stats --journal nowhere.db", 2, Some("stats")),
         ("cache", 0, Some("cache")),
         ("cache clean --all", 0, Some("cache")),
         ("doctor team", 0, Some("doctor")),

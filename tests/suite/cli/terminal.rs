@@ -297,3 +297,37 @@ Try in another terminal:
         "{said}"
     );
 }
+
+/// Tables and bars fit, and nothing that an agent wrote is obeyed.
+#[test]
+#[cfg(feature = "sqlite")]
+fn statistics_fit_the_terminal() {
+    let project = office();
+    crate::stats::write_week(&project.path("week.db"));
+    for (locale, columns, bar) in [
+        ("C.UTF-8", 100, Some("  ████████████████████")),
+        ("C", 100, Some("  ####################")),
+        ("C.UTF-8", 76, Some("  █████████")),
+        ("C.UTF-8", 66, None),
+    ] {
+        let mut command = project.command();
+        command.env("LANG", locale).env("NO_COLOR", "1");
+        command.args(["stats", "team", "--journal", "week.db"]);
+        let said = on_terminal(&mut command, columns);
+        let widest = said.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(columns.into()), "{columns}:\n{said}");
+        let most_used = said
+            .lines()
+            .find(|it| it.starts_with("docs/pdf"))
+            .expect("a row");
+        match bar {
+            Some(bar) => assert!(most_used.ends_with(bar), "{columns}: {most_used}"),
+            None => assert!(most_used.ends_with("2026-01-12"), "{columns}: {most_used}"),
+        }
+        let obeyed = |c: &char| c.is_control() && *c != '\n';
+        assert_eq!(said.chars().find(obeyed), None, "{said}");
+    }
+    let mut command = project.command();
+    let coloured = command.args(["stats", "team", "--journal", "week.db"]);
+    assert!(on_terminal(coloured, 80).contains("\u{1b}[1mMost used\u{1b}[0m"));
+}

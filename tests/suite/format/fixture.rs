@@ -7,12 +7,12 @@ use skillbundle_format::{Bundle, Error};
 
 use crate::project::{Project, bytes_of, fixture, updating};
 
-/// A bundle of the fixture tree, written when format 3 was settled. It is only
+/// A bundle of the fixture tree, written when format 4 was settled. It is only
 /// ever replaced together with a new version in the header.
-const PRESENT: &str = "bundles/v3.skb";
+const PRESENT: &str = "bundles/v4.skb";
 
 /// The same, of the format before.
-const PAST: &str = "bundles/v2.skb";
+const PAST: &str = "bundles/v3.skb";
 
 #[test]
 fn a_bundle_of_an_older_format_is_refused_with_both_versions_and_the_way_out() {
@@ -20,7 +20,7 @@ fn a_bundle_of_an_older_format_is_refused_with_both_versions_and_the_way_out() {
         .map(|_| ())
         .expect_err("too old");
     let text = format!("{error:#}");
-    for part in ["format 2", "format 3", MENDS] {
+    for part in ["format 3", "format 4", MENDS] {
         assert!(text.contains(part), "no {part:?} in: {text}");
     }
 }
@@ -107,7 +107,7 @@ fn a_newer_format_is_refused_with_both_versions_and_the_way_out() {
         "{error:?}"
     );
     let text = format!("{error:#}");
-    for part in ["format 7", "format 3", MENDS] {
+    for part in ["format 7", "format 4", MENDS] {
         assert!(text.contains(part), "no {part:?} in: {text}");
     }
 }

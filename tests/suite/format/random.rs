@@ -231,7 +231,12 @@ fn settings() -> impl Strategy<Value = Settings> {
 /// A whole set of up to `most` skills. Parents stand anywhere; no cycle.
 pub(super) fn skill_set(most: usize) -> impl Strategy<Value = SkillSet> {
     let scope = prop_oneof![Just(Scope::Project), Just(Scope::Global)];
-    let root = (text(12), scope).prop_map(|(label, scope)| RootEntry { label, scope });
+    let commit = proptest::option::of("[0-9a-f]{40}");
+    let root = (text(12), scope, commit).prop_map(|(label, scope, commit)| RootEntry {
+        label,
+        scope,
+        commit,
+    });
     let skills = btree_map(path(4), (skill(), any::<u32>(), any::<u32>()), 0..=most);
     (settings(), vec(root, 1..4), skills).prop_map(|(settings, roots, skills)| {
         let mut skills = place(skills);

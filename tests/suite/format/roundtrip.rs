@@ -36,8 +36,8 @@ fn check_set(set: &SkillSet, catalog: Catalog<'_>) {
     assert_eq!(roots.len(), set.roots.len());
     for (root, entry) in roots.iter().zip(&set.roots) {
         assert_eq!(
-            (root.label, root.scope),
-            (entry.label.as_str(), entry.scope)
+            (root.label, root.scope, root.commit),
+            (entry.label.as_str(), entry.scope, entry.commit.as_deref())
         );
     }
     let paths: Vec<_> = catalog

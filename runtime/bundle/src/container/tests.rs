@@ -140,7 +140,7 @@ fn other_files_and_other_versions_are_named_with_the_way_out() {
         (Vec::new(), "an empty file"),
         (b"PK\x03\x04 a zip archive, not a bundle at all; padded to the length of a head .......".to_vec(), "PK"),
         (good[..40].to_vec(), "cut short or too long: 40 bytes instead of"),
-        (with(8, 99), "bundle format 99, but this program reads format 3; compile"),
+        (with(8, 99), "bundle format 99, but this program reads format 4; compile"),
         (with(12, 4), "needs features 0x00000004"),
         (with(16, good[16] ^ 1), "table layout"),
         (good[..good.len() - 1].to_vec(), "cut short or too long"),

@@ -21,7 +21,7 @@ pub(crate) const RECORD: &str = "SELECT i.id, i.skill_name, i.invoking_agent, i.
 
 /// The columns of an event, for [`event`].
 pub(crate) const EVENT: &str =
-    "SELECT id, kind, name, correlation_id, body, created_at FROM events";
+    "SELECT id, kind, name, correlation_id, body, created_at, skill_name FROM events";
 
 /// Writes one change. A first statement that breaks a constraint leaves nothing of the change.
 pub(crate) fn write(
@@ -126,6 +126,7 @@ fn insert(connection: &Connection, event: &Event) -> rusqlite::Result<bool> {
         Event::Analytics {
             id,
             name,
+            skill,
             correlation_id,
             body,
             at,
@@ -135,7 +136,7 @@ fn insert(connection: &Connection, event: &Event) -> rusqlite::Result<bool> {
             &EventRow {
                 kind: "analytics",
                 name,
-                skill: None,
+                skill: skill.as_deref(),
                 correlation_id: *correlation_id,
                 body,
                 created_at: to_microseconds(*at),
@@ -276,6 +277,7 @@ pub(crate) fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
         _ => Event::Analytics {
             id: uuid(row, 0)?,
             name: row.get(2)?,
+            skill: row.get(6)?,
             correlation_id: optional_uuid(row, 3)?,
             body,
             at: from_microseconds(row.get(5)?),

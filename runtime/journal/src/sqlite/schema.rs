@@ -11,7 +11,7 @@ use crate::sqlite::fault;
 const APPLICATION_ID: i64 = 0x736b_626a;
 
 /// The schema that this program writes and reads.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// What leads from each version of the schema to the next. Never changed, only added to: the number
 /// of a row is the version that it starts from.
@@ -78,6 +78,16 @@ const MIGRATIONS: [&str; VERSION as usize] = [
         refused TEXT
     ) STRICT;
     CREATE INDEX idx_outbox_id ON outbox (id);
+    ",
+    // Counts of each name, skill and day are read from an index alone, without the bodies: it has the
+    // columns as well as what is computed of them. A day has 86,400,000,000 microseconds.
+    "
+    CREATE INDEX idx_events_counts ON events
+        (kind, name, skill_name, correlation_id IS NULL, created_at / 86400000000, created_at,
+         correlation_id);
+    DROP INDEX idx_skill_invocations_skill_name;
+    CREATE INDEX idx_skill_invocations_skill_name ON skill_invocations
+        (skill_name, created_at / 86400000000, created_at);
     ",
 ];
 

@@ -351,6 +351,7 @@ fn waiting_events_have_a_limit_in_bytes() {
     let large = |_| Event::Analytics {
         id: Uuid::now_v7(),
         name: "large".to_owned(),
+        skill: None,
         correlation_id: None,
         body: format!("\"{}\"", "x".repeat(1 << 20)),
         at: now(),

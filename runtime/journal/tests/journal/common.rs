@@ -60,6 +60,7 @@ pub(crate) fn analytics(name: &str) -> Event {
     Event::Analytics {
         id: Uuid::now_v7(),
         name: name.to_owned(),
+        skill: None,
         correlation_id: None,
         body: "{}".to_owned(),
         at: now(),

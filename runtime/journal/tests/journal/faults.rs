@@ -150,7 +150,7 @@ fn a_newer_file_is_refused_with_both_versions() {
     assert!(
         expected
             .to_string()
-            .contains("version 99, this program knows 1")
+            .contains("version 99, this program knows 2")
     );
     assert_eq!(Reader::open(&path).unwrap_err(), expected);
 }

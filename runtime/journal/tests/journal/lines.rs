@@ -167,6 +167,7 @@ fn a_slow_reader_holds_up_nobody_and_gets_everything() {
     let large = |number: u128| Event::Analytics {
         id: Uuid::from_u128(number),
         name: "large".to_owned(),
+        skill: None,
         correlation_id: None,
         body: format!("\"{}\"", "x".repeat(10_000)),
         at: now(),

@@ -9,6 +9,7 @@ mod child;
 mod common;
 
 mod basics;
+mod counting;
 mod faults;
 #[cfg(all(unix, feature = "http"))]
 mod http;

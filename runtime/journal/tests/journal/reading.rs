@@ -319,6 +319,7 @@ fn what_is_old_is_removed_by_hand() {
         journal.note(Event::Analytics {
             id,
             name,
+            skill: None,
             correlation_id: None,
             body,
             at: at(number),

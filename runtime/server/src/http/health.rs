@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
+use serde_json::json;
 
 use super::response::{self, Response};
 use crate::source::Refresher;
@@ -29,7 +30,7 @@ pub(super) async fn answer(method: &Method, path: &str, refresher: &Refresher) -
             Ok(Ok(generation)) => {
                 // Embedded skills are public. What else is served stays private.
                 let digest = (!refresher.can_change()).then(|| generation.digest());
-                ready(digest)
+                ready(digest, &generation.commits())
             }
             Ok(Err(_)) => not_ready("no skills could be loaded; the log of the server says why"),
             Err(_) => not_ready("the skills are being loaded"),
@@ -37,9 +38,16 @@ pub(super) async fn answer(method: &Method, path: &str, refresher: &Refresher) -
     )
 }
 
-fn ready(digest: Option<String>) -> Response {
-    let bundle = digest.map_or_else(String::new, |digest| format!(r#","bundle":"{digest}""#));
-    response::json(StatusCode::OK, format!(r#"{{"status":"ready"{bundle}}}"#))
+fn ready(digest: Option<String>, commits: &[String]) -> Response {
+    let mut body = json!({ "status": "ready" });
+    if let Some(digest) = digest {
+        body["bundle"] = digest.into();
+    }
+    // Which commit is live tells whoever deploys it that it has arrived, and nobody else anything.
+    if !commits.is_empty() {
+        body["commits"] = commits.into();
+    }
+    response::json(StatusCode::OK, body.to_string())
 }
 
 fn not_ready(reason: &str) -> Response {

@@ -75,6 +75,11 @@ impl Service {
         }
     }
 
+    /// Brings the skills to this machine again and again, if they come from elsewhere.
+    pub(super) fn keep_synced(&self) {
+        self.refresher.keep_synced();
+    }
+
     /// Loads the skills, so that the first request need not wait.
     pub(super) async fn warm_up(self: Arc<Self>) {
         // An error is in the log, and every request that needs skills reports it.

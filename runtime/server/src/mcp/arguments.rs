@@ -109,6 +109,14 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// A flag that is required.
+    pub(crate) fn required_flag(self, argument: &'static str) -> Result<bool, ToolError> {
+        match self.0.get(argument) {
+            Some(Value::Bool(flag)) => Ok(*flag),
+            found => Err(wrong(argument, "true or false", kind(found))),
+        }
+    }
+
     /// A whole number in a range, with a default if it is left out.
     pub(crate) fn integer(
         self,

@@ -5,10 +5,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use skillbundle_format::{Error, File, MAX_FILE_BYTES, Role, Skill};
+use skillbundle_format::{Catalog, Error, File, MAX_FILE_BYTES, Role, Skill};
 
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
+use super::toolset::ToolSet;
+use crate::analytics::UsageEvent;
 use crate::scripts::leads_outside;
 
 pub(crate) const INPUT: &str = r#"{
@@ -28,12 +30,7 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let arguments = call.arguments.only(&["skill_path", "file"])?;
     let (path, name) = (arguments.text("skill_path")?, arguments.text("file")?);
     let catalog = call.skills.catalog()?;
-    let skill = catalog.find(path)?.ok_or_else(|| ToolError::NoSkill {
-        path: shortened(path),
-        lister: call
-            .toolset()
-            .first(&["list_skills", "skills_list", "skills_search"]),
-    })?;
+    let skill = named_skill(catalog, path, call.toolset())?;
     if leads_outside(name) {
         return Err(ToolError::Traversal(shortened(name)));
     }
@@ -51,10 +48,37 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         from.as_ref(),
         catalog.settings()?.asset_max_bytes,
     )?;
-    if let Some(from) = from {
+    if let Some(from) = &from {
         answer["resolved_from"] = json!(from.path);
     }
+    call.record(&UsageEvent::AssetServed {
+        skill: skill.path,
+        file: &file,
+        kind: asset_type(&file),
+        is_inherited: from.is_some(),
+    });
     Ok(ToolResult::reading(answer.to_string(), None))
+}
+
+/// The skill with this path or name, for a tool that takes it as an argument.
+pub(crate) fn named_skill<'a>(
+    catalog: Catalog<'a>,
+    named: &str,
+    toolset: ToolSet,
+) -> Result<Skill<'a>, ToolError> {
+    catalog.find(named)?.ok_or_else(|| ToolError::NoSkill {
+        path: shortened(named),
+        lister: toolset.first(&["list_skills", "skills_list", "skills_search"]),
+    })
+}
+
+/// The type of a file, as answers tell it.
+fn asset_type<'a>(file: &File<'a>) -> &'a str {
+    if file.role == Role::Script {
+        "script"
+    } else {
+        file.kind
+    }
 }
 
 /// The files of a skill and of its parents, for a message.
@@ -97,11 +121,7 @@ fn read(
         });
     }
     let bytes = file.bytes()?.ok_or_else(missing)?;
-    let kind = if file.role == Role::Script {
-        "script"
-    } else {
-        file.kind
-    };
+    let kind = asset_type(file);
     let text = std::str::from_utf8(&bytes)
         .ok()
         .filter(|_| file.is_text && !file.is_binary);

@@ -2,17 +2,15 @@
 //! if several fit about as well. `Catalog::route` decides which. Why costs a model more than it
 //! tells it, so it is said only on request.
 
-use std::time::SystemTime;
-
 use serde_json::{Value, json};
 use skillbundle_format::{
     Candidate, Decision, Error, Explanation, File, Role, Route, Skill, rounded,
 };
-use skillbundle_journal::{Event, RoutingDecision, Uuid};
 
 use super::broken;
 use super::tool_result::{ToolError, ToolResult};
 use super::tools::ToolCall;
+use crate::analytics::UsageEvent;
 
 pub(crate) const INPUT: &str = r#"{
   "type": "object",
@@ -31,9 +29,10 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let explain = arguments.flag("explain")?;
     let catalog = call.skills.catalog()?;
     let route = catalog.route(context, 0)?;
-    if let Some(journal) = call.journal() {
-        journal.note(Event::Routing(decision(context, &route)));
-    }
+    call.record(&UsageEvent::Routed {
+        request: context,
+        route: &route,
+    });
     let candidate = |found| candidate(&route, found, explain);
     let mut answer = match (route.decision, route.candidates.as_slice()) {
         (Decision::Match, [best, ..]) => {
@@ -77,27 +76,6 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
         Decision::Match => ToolResult::reading(answer.to_string(), None),
         _ => ToolResult::json(&answer),
     })
-}
-
-/// What the journal keeps.
-fn decision(request: &str, route: &Route<'_>) -> RoutingDecision {
-    let best = route.candidates.first().map(|it| it.skill.path);
-    let (outcome, chosen) = match route.decision {
-        Decision::Match => ("match", best),
-        Decision::Ambiguous(_) => ("ambiguous", None),
-        Decision::NoMatch => ("no_match", None),
-    };
-    let candidates = route.candidates.iter();
-    let candidates = candidates.map(|it| (it.skill.path.to_owned(), it.score));
-    RoutingDecision {
-        id: Uuid::now_v7(),
-        request: request.to_owned(),
-        chosen: chosen.map(str::to_owned),
-        outcome: outcome.to_owned(),
-        candidates: candidates.collect(),
-        correlation_id: None,
-        at: SystemTime::now(),
-    }
 }
 
 /// How the request was understood, and what `bm25f/1` decided by.

@@ -11,6 +11,7 @@ use skillbundle_format::{Audience, Catalog, Dialect, Error, Skill};
 use super::notifier::NotifiedList;
 use super::results::{self, PageParams, PagedList, loaded, unreadable, write_cacheable};
 use super::{Call, Era, Skills, skill, tool_result};
+use crate::analytics::UsageEvent;
 use crate::jsonrpc::RpcError;
 use crate::source::Generation;
 
@@ -61,6 +62,10 @@ pub(crate) fn get(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Result
     let message = PromptMessage::new_text(Role::User, declared.fill(&text, &values));
     let mut result = GetPromptResult::new(vec![message]).with_description(skill.description);
     result.result_type.take_if(|_| call.era == Era::Handshake);
+    call.server.recorder.record(&UsageEvent::Loaded {
+        skill: skill.path,
+        tool: "prompts/get",
+    });
     results::write(out, &result)
 }
 

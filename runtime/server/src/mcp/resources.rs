@@ -15,6 +15,7 @@ use skillbundle_format::{Dialect, Error, Published, PublishedSkill, Resource, Sk
 use super::notifier::NotifiedList;
 use super::results::{PageParams, PagedList, loaded, no_resource, unreadable, write_cacheable};
 use super::{Call, Skills};
+use crate::analytics::UsageEvent;
 use crate::jsonrpc::RpcError;
 use crate::source::Generation;
 
@@ -105,22 +106,33 @@ pub(crate) fn read(call: &Call<'_>, skills: &Skills, out: &mut Vec<u8>) -> Resul
             mime: "application/octet-stream",
             is_text: false,
             bytes: Cow::Borrowed(&bytes),
+            skill: None,
         };
         return found.write(call, &uri, out);
     }
     let skills = loaded(skills)?;
     let published = published(skills)?;
     let found = match published.resource(&uri).map_err(unreadable)? {
-        Some(file) => Some(Found {
-            mime: file.mime,
-            is_text: file.is_text,
-            bytes: file.bytes().map_err(unreadable)?,
-        }),
+        Some(file) => {
+            let owner = file.skill().map_err(unreadable)?;
+            let is_skill = owner.uri == file.uri;
+            Some(Found {
+                mime: file.mime,
+                is_text: file.is_text,
+                bytes: file.bytes().map_err(unreadable)?,
+                skill: is_skill.then_some(owner.skill.path),
+            })
+        }
         None => of_shadowed(skills, &uri).map_err(unreadable)?,
     };
     let Some(found) = found else {
         return Err(missing(&published, &uri)?);
     };
+    if let Some(skill) = found.skill {
+        let tool = "resources/read";
+        let recorder = &call.server.recorder;
+        recorder.record(&UsageEvent::Loaded { skill, tool });
+    }
     found.write(call, &uri, out)
 }
 
@@ -130,6 +142,8 @@ struct Found<'a> {
     /// Whether it can be sent as text without changing a byte.
     is_text: bool,
     bytes: Cow<'a, [u8]>,
+    /// The skill whose text it is.
+    skill: Option<&'a str>,
 }
 
 /// A file of a skill that is not offered: it has no URI in the extension, but the address of the
@@ -155,6 +169,7 @@ fn of_shadowed<'a>(skills: &'a Generation, uri: &str) -> Result<Option<Found<'a>
                 mime: "text/markdown",
                 is_text: true,
                 bytes,
+                skill: Some(skill.path),
             }));
         }
         if let Some((file, _)) = skill.find_file(file)?
@@ -164,6 +179,7 @@ fn of_shadowed<'a>(skills: &'a Generation, uri: &str) -> Result<Option<Found<'a>
                 mime: file.mime,
                 is_text: file.is_text,
                 bytes,
+                skill: None,
             }));
         }
     }

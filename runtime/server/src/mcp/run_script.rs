@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use serde_json::Value;
 use skillbundle_exec::{Canceller, Event as RunEvent, Outcome};
-use skillbundle_journal::Event;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{Duration, MissedTickBehavior, interval_at};
@@ -15,6 +14,7 @@ use super::arguments::{Arguments, wrong};
 use super::tool_result::{ResourceLink, ToolError, ToolResult};
 use super::tools::TaskCall;
 use super::{BoxFuture, Server};
+use crate::analytics::UsageEvent;
 use crate::scripts::{self, PlannedScript, ScriptCall, ScriptError, Scripts};
 
 pub(crate) const INPUT: &str = r#"{
@@ -175,10 +175,11 @@ pub(crate) fn joined<T, E: Into<ToolError>>(
 /// What the client sees. Output that is no text can be read as a resource for a while.
 fn result(server: &Server, planned: &PlannedScript, outcome: Outcome) -> ToolResult {
     let report = scripts::report(planned, &outcome);
-    if server.options.recording.calls {
-        let entry = scripts::journal_entry(planned, &outcome);
-        server.journal.note(Event::Script(entry));
-    }
+    server.recorder.record(&UsageEvent::ScriptRun {
+        planned,
+        outcome: &outcome,
+        correlation_id: None,
+    });
     // For the record: which script, never with which values.
     tracing::info!(
         "ran {} of {}: exit code {}, {} ms, {}",

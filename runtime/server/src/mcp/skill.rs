@@ -11,6 +11,7 @@ use super::tool_result::{ToolError, ToolResult, digest, shortened};
 use super::tools::ToolCall;
 use super::toolset::ToolSet;
 use super::{broken, skill_listing};
+use crate::analytics::UsageEvent;
 use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{
@@ -40,7 +41,14 @@ pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let catalog = call.skills.catalog()?;
     match catalog.by_name(name)? {
         Some(skill) if skill.audience() == Audience::People => Ok(for_people(&skill)?),
-        Some(skill) => Ok(found(&skill, call.skills, call.toolset())?),
+        Some(skill) => {
+            let found = found(&skill, call.skills, call.toolset())?;
+            call.record(&UsageEvent::Loaded {
+                skill: skill.path,
+                tool: "skill",
+            });
+            Ok(found)
+        }
         None => Ok(not_found(name, catalog, call)?),
     }
 }

@@ -9,6 +9,7 @@ use super::cursor::Cursors;
 use super::skills_list::{ListedSkill, add_line, counted};
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
+use crate::analytics::UsageEvent;
 use crate::source::Generation;
 
 pub(crate) const INPUT: &str = r#"{
@@ -55,6 +56,11 @@ pub(crate) const OUTPUT: &str = r#"{
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let (search, pages) = search(call)?;
     let found = call.skills.catalog()?.search(&search)?;
+    call.record(&UsageEvent::Offered {
+        request: search.query,
+        tool: "skills_search",
+        hits: &found.hits,
+    });
     let mut text = headed(&found, &search);
     text.push_str(&lines(&found, call.options().list_bytes())?);
     let mut answer = json!({

@@ -13,6 +13,7 @@ mod schemas;
 mod search_rules;
 mod searching;
 mod skill;
+mod usage;
 
 use serde_json::{Value, json};
 use skillbundle_format::{Scope, SkillEntry, SkillSet, write};

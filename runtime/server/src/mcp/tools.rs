@@ -6,11 +6,10 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 
 use rmcp::model::{JsonObject, ToolAnnotations};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use skillbundle_exec::Isolation;
-use skillbundle_journal::Journal;
 
 use super::arguments::Arguments;
 use super::methods::Handler;
@@ -20,9 +19,11 @@ use super::tool_result::{ERROR_PROPERTIES, ToolError, ToolResult};
 use super::toolset::{ToolContext, ToolSet};
 use super::{
     BoxFuture, Call, Caller, Server, Skills, get_asset, get_skill, invoke_skill, list_skills,
-    refresh_skills, run_script, skill, skill_listing, skills_list, skills_search, tool_result,
+    refresh_skills, report_usage, run_script, skill, skill_listing, skills_list, skills_search,
+    tool_result,
 };
 use crate::Options;
+use crate::analytics::UsageEvent;
 use crate::jsonrpc::{Meta, Request, RpcError};
 use crate::scripts::ScriptOptions;
 use crate::source::Generation;
@@ -56,6 +57,8 @@ enum Effects {
     None,
     /// What the server serves, and nothing else.
     OnServer,
+    /// What the operator has recorded; each call adds to it.
+    OnRecord,
     /// What a script can.
     OfScripts,
 }
@@ -68,7 +71,7 @@ impl Effects {
         ToolAnnotations::new()
             .read_only(self == Self::None)
             .destructive(is_free)
-            .idempotent(!is_script)
+            .idempotent(!is_script && self != Self::OnRecord)
             .open_world(is_free || is_script && scripts.network)
     }
 }
@@ -101,22 +104,6 @@ pub(crate) struct TaskCall<'a> {
     /// The name that the tool was called by.
     pub(crate) tool: &'a str,
     pub(crate) meta: Meta<'a>,
-}
-
-/// The notification of how far a request has come.
-#[derive(Serialize)]
-struct ProgressNotification<'a> {
-    jsonrpc: &'static str,
-    method: &'static str,
-    params: ProgressParams<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProgressParams<'a> {
-    progress_token: &'a RawValue,
-    progress: f64,
-    message: &'a str,
 }
 
 /// The parameters of `tools/call`.
@@ -155,6 +142,7 @@ pub(crate) static TOOLS: &[ToolDefinition] = &[
     GET_ASSET,
     RUN_SCRIPT,
     INVOKE_SKILL,
+    REPORT_USAGE,
     REFRESH_SKILLS,
     #[cfg(test)]
     PANICS,
@@ -295,6 +283,21 @@ static TYPED: ToolDefinition = ToolDefinition {
     by_default: false,
     effects: Effects::OfScripts,
     run: Run::Task(invoke_skill::run_typed),
+};
+
+const REPORT_USAGE: ToolDefinition = ToolDefinition {
+    name: "report_usage",
+    dotted: None,
+    title: "Report Usage",
+    description: Some(
+        "Tells the owners of a skill whether it was useful, after a task that you used it for. A comment can say what was missing or wrong.",
+    ),
+    next: &[],
+    input: report_usage::INPUT,
+    output: Some(report_usage::OUTPUT),
+    by_default: false,
+    effects: Effects::OnRecord,
+    run: Run::Task(report_usage::run),
 };
 
 const REFRESH_SKILLS: ToolDefinition = ToolDefinition {
@@ -529,10 +532,9 @@ fn unknown(server: &Server, name: &str) -> RpcError {
 }
 
 impl ToolCall<'_> {
-    /// The journal, if the operator keeps one of calls.
-    pub(crate) fn journal(&self) -> Option<&Journal> {
-        let server = self.server;
-        server.options.recording.calls.then_some(&server.journal)
+    /// Records a use of skills.
+    pub(crate) fn record(&self, usage: &UsageEvent<'_>) {
+        self.server.recorder.record(usage);
     }
 
     /// The tools that an answer may name.
@@ -550,27 +552,6 @@ impl TaskCall<'_> {
     pub(crate) fn known_agent(&self) -> Option<String> {
         let by_token = self.caller.agent.as_deref().map(str::to_owned);
         by_token.or_else(|| self.server.options.agent.clone())
-    }
-
-    /// Tells the client how far the request has come, if it wants to know. `progress` must grow from
-    /// call to call.
-    pub(crate) fn progress(&self, progress: f64, message: &str) {
-        let Some(progress_token) = self.meta.progress_token() else {
-            return;
-        };
-        let params = ProgressParams {
-            progress_token,
-            progress,
-            message,
-        };
-        let notification = serde_json::to_vec(&ProgressNotification {
-            jsonrpc: "2.0",
-            method: "notifications/progress",
-            params,
-        });
-        let notification = notification.expect("keys are strings, and memory takes all bytes");
-        // A client that is gone cancels the request, too.
-        let _ = (self.caller.notify)(&notification);
     }
 }
 

@@ -20,6 +20,7 @@ const PRESETS: &[(&str, &[&str])] = &[
             "list_skills",
             "get_asset",
             "run_script",
+            "report_usage",
             "refresh_skills",
         ],
     ),
@@ -278,7 +279,7 @@ mod tests {
             ("skill", "skill"),
             (
                 "router",
-                "get_skill,list_skills,get_asset,run_script,refresh_skills",
+                "get_skill,list_skills,get_asset,run_script,report_usage,refresh_skills",
             ),
             ("loader", "skill"),
             ("catalog", "skills_search,skills_list"),
@@ -287,7 +288,7 @@ mod tests {
             ("skills.list", "skills_list"),
             (
                 "all",
-                "skill,get_skill,skills_search,skills_list,list_skills,get_asset,run_script,invoke_skill,refresh_skills",
+                "skill,get_skill,skills_search,skills_list,list_skills,get_asset,run_script,invoke_skill,report_usage,refresh_skills",
             ),
         ] {
             let tools: Tools = typed.parse().expect(typed);

@@ -15,16 +15,33 @@ const KILLED: i32 = 137;
 /// What is appended to stderr then (spec 3 §8.4).
 const TIMED_OUT: &str = "[skills-mcp] Script killed: timeout exceeded.";
 
+/// How a script has ended, in the words of spec 3.
+pub(crate) struct End {
+    pub(crate) success: bool,
+    pub(crate) exit_code: i32,
+    pub(crate) duration_ms: u64,
+}
+
+impl End {
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        let exit_code = match (outcome.exit_code, outcome.signal) {
+            _ if outcome.stopped == Some(Stopped::TimedOut) => KILLED,
+            (Some(code), _) => code,
+            (None, Some(signal)) => 128 + signal,
+            (None, None) => KILLED,
+        };
+        Self {
+            success: exit_code == 0 && outcome.stopped.is_none(),
+            exit_code,
+            duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
 /// The result of a script.
 pub fn report(planned: &PlannedScript, outcome: &Outcome) -> Value {
     let timed_out = outcome.stopped == Some(Stopped::TimedOut);
-    let exit_code = match (outcome.exit_code, outcome.signal) {
-        _ if timed_out => KILLED,
-        (Some(code), _) => code,
-        (None, Some(signal)) => 128 + signal,
-        (None, None) => KILLED,
-    };
-    let success = exit_code == 0 && outcome.stopped.is_none();
+    let end = End::of(outcome);
     let mut stderr = text_of(&outcome.stderr);
     if timed_out {
         if !stderr.is_empty() && !stderr.ends_with('\n') {
@@ -32,13 +49,12 @@ pub fn report(planned: &PlannedScript, outcome: &Outcome) -> Value {
         }
         stderr.push_str(TIMED_OUT);
     }
-    let duration = u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX);
     let mut report = json!({
-        "success": success,
-        "exit_code": exit_code,
+        "success": end.success,
+        "exit_code": end.exit_code,
         "stdout": text_of(&outcome.stdout),
         "stderr": stderr,
-        "duration_ms": duration,
+        "duration_ms": end.duration_ms,
         "script": planned.program.script,
         "isolation": outcome.isolation.as_str(),
     });
@@ -48,7 +64,7 @@ pub fn report(planned: &PlannedScript, outcome: &Outcome) -> Value {
     if let Some(signal) = outcome.signal.filter(|_| !timed_out) {
         report["signal"] = json!(signal_name(signal));
     }
-    let notes = notes(planned, outcome, exit_code);
+    let notes = notes(planned, outcome, end.exit_code);
     if !notes.is_empty() {
         report["notes"] = json!(notes);
     }

@@ -143,6 +143,14 @@ impl Generation {
         self.bundle.content_hex()
     }
 
+    /// The commits of git repositories that its skills are of, as far as they are known.
+    #[cfg(feature = "http")]
+    pub(crate) fn commits(&self) -> Vec<String> {
+        let roots = self.catalog().and_then(|catalog| catalog.roots());
+        let commits = roots.into_iter().flatten().filter_map(|root| root.commit);
+        commits.map(str::to_owned).collect()
+    }
+
     /// The directory of a root, if a client can look into it.
     pub(crate) fn base(&self, root: u32) -> Option<&Path> {
         self.roots.get(root as usize)?.base.as_deref()

@@ -11,6 +11,7 @@
 //! start a second one.
 
 mod check;
+mod sync;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -26,9 +27,9 @@ use tokio::time::{sleep, timeout};
 
 use super::current::{Current, Generation};
 use super::watch::{EVERYTHING, LONGEST, Unwatchable, Verdict, Watch};
-use super::{Kind, Source};
+use super::{Checkout, Kind, Source};
 use crate::error::Error;
-use check::{Check, STILL_SERVED};
+use check::Check;
 
 /// How long a call waits for a load, if there are skills to answer from meanwhile.
 const LOAD: Duration = Duration::from_secs(2);
@@ -87,8 +88,13 @@ struct Inner {
 /// The outcome of a requested refresh.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refreshed {
-    /// Loaded this number of skills.
-    Done(usize),
+    /// The skills are loaded again.
+    Done {
+        /// How many there are.
+        skills: usize,
+        /// Files that have changed in the repositories that they come from.
+        files_changed: usize,
+    },
     /// Another one is running.
     Busy,
     /// Failed for this reason.
@@ -255,30 +261,6 @@ impl Refresher {
                 }));
             }
         });
-    }
-
-    /// Loads the skills again, whether or not the source has moved.
-    pub(crate) async fn refresh(&self) -> Refreshed {
-        if self.0.refreshing.swap(true, Ordering::AcqRel) {
-            return Refreshed::Busy;
-        }
-        let _done = Reset(&self.0.refreshing);
-        let check = Arc::clone(&self.0.check).lock_owned().await;
-        let loaded = self.apart(check, |inner, check| {
-            // Loads also what is not known to have changed.
-            check.loaded = None;
-            check.failure = None;
-            inner.look_fully(check);
-        });
-        let reason = match loaded.await {
-            Err(NotLoaded(reason)) => return Refreshed::Failed(reason),
-            Ok(check) => check.failure.as_ref().map(|failure| failure.reason.clone()),
-        };
-        match (reason, self.loaded()) {
-            (None, current) => Refreshed::Done(current.map_or(0, |current| current.len())),
-            (Some(reason), Some(_)) => Refreshed::Failed(format!("{reason}{STILL_SERVED}")),
-            (Some(reason), None) => Refreshed::Failed(reason),
-        }
     }
 
     /// Loads the skills once. Fails if they cannot be loaded; findings are nobody's concern here.
@@ -538,15 +520,6 @@ impl Inner {
 
     fn blame(&self, error: &Error) -> String {
         format!("{}: {error:#}", self.source.describe())
-    }
-}
-
-/// Clears the mark of a requested refresh, also if its caller stops waiting.
-struct Reset<'a>(&'a AtomicBool);
-
-impl Drop for Reset<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
     }
 }
 

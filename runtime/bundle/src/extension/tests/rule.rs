@@ -315,6 +315,7 @@ fn a_page_inside_a_folder_skill_of_another_root_is_left_out() {
     set.roots.push(RootEntry {
         label: "below".to_owned(),
         scope: Scope::Global,
+        commit: None,
     });
     assert_eq!(outcomes(&set)[1], Err(Unpublished::Overlaps(0)));
     check_set(&set);

@@ -76,7 +76,7 @@ fn every_tool_is_described_in_full() {
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
     assert_eq!(
-        names[..9],
+        names[..10],
         [
             "skill",
             "get_skill",
@@ -86,10 +86,17 @@ fn every_tool_is_described_in_full() {
             "get_asset",
             "run_script",
             "invoke_skill",
+            "report_usage",
             "refresh_skills"
         ]
     );
-    for tool in &tools[..9] {
+    let changes = [
+        "run_script",
+        "invoke_skill",
+        "report_usage",
+        "refresh_skills",
+    ];
+    for tool in &tools[..10] {
         let name = tool["name"].as_str().unwrap();
         assert!(
             name.len() <= 40 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_'),
@@ -101,7 +108,7 @@ fn every_tool_is_described_in_full() {
         assert_eq!(tool.get("outputSchema").is_none(), reads, "{name}");
         assert_eq!(
             tool["annotations"]["readOnlyHint"],
-            !["run_script", "invoke_skill", "refresh_skills"].contains(&name),
+            !changes.contains(&name),
             "{name}"
         );
         assert!(
@@ -265,7 +272,7 @@ fn every_schema_is_json() {
     for tool in every_tool() {
         assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
     }
-    assert_eq!(TOOLS.len(), 10, "nine tools and the one that panics");
+    assert_eq!(TOOLS.len(), 11, "ten tools and the one that panics");
 }
 
 /// The names of the tools that this client is offered.

@@ -87,6 +87,11 @@ fn every_answer_fits_the_schema_of_its_tool() {
             json!({ "skill_path": "git", "file": "notes.txt" }),
         ),
         ("get_asset", json!({ "skill_path": "git", "file": "../x" })),
+        (
+            "report_usage",
+            json!({ "skill_path": "git", "useful": true }),
+        ),
+        ("report_usage", json!({ "skill_path": "git" })),
         ("refresh_skills", json!({})),
     ];
     for set in [folders, spec_tree()] {

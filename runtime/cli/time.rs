@@ -17,7 +17,7 @@ const UNITS: [(char, u64); 5] = [
 ];
 
 /// The time that an option names: a span before now, or a date of RFC 3339.
-pub(super) fn parse(option: &str, text: &str, now: SystemTime) -> Result<SystemTime> {
+pub(crate) fn parse(option: &str, text: &str, now: SystemTime) -> Result<SystemTime> {
     let parsed = span(text).and_then(|span| now.checked_sub(span));
     parsed.or_else(|| parse_rfc3339(text)).ok_or_else(|| {
         with_help(
@@ -35,7 +35,7 @@ fn span(text: &str) -> Option<Duration> {
 }
 
 /// The time in a table: UTC, to the second.
-pub(super) fn to_second(time: SystemTime) -> String {
+pub(crate) fn to_second(time: SystemTime) -> String {
     let text = rfc3339(time);
     match text.split_once('.') {
         Some((seconds, _)) => format!("{seconds}Z"),

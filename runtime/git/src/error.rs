@@ -1,0 +1,205 @@
+//! Why a repository could not be synchronised, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Why a repository could not be synchronised. No message holds the token.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GitError {
+    /// There is no git.
+    #[error("git is not installed: no directory of PATH has it")]
+    NoGit,
+    /// It is too old.
+    #[error("git 2.31 or later is needed, found `{found}`")]
+    OldGit {
+        /// What it says of itself.
+        found: String,
+    },
+    /// This system has no process groups, so a git that hangs could not be stopped.
+    #[error("git sources need a Unix system")]
+    Unsupported,
+    /// It could not be run.
+    #[error("cannot run git: {0}")]
+    Run(#[source] io::Error),
+    /// It took too long.
+    #[error("not done after {} s", .0.as_secs_f64())]
+    TimeOut(Duration),
+    /// The repository is too large.
+    #[error("more than {most} bytes")]
+    TooLarge {
+        /// The most bytes that are allowed.
+        most: u64,
+    },
+    /// The commit has too many files.
+    #[error("more than {most} files")]
+    TooManyFiles {
+        /// The most files that are allowed.
+        most: usize,
+    },
+    /// The process ends.
+    #[error("stopped, since the program ends")]
+    Ending,
+    /// Git failed.
+    #[error("git {what}: {}", reason(.stderr, *.code))]
+    Failed {
+        /// Git's command.
+        what: String,
+        /// Its exit code; `None` after a signal.
+        code: Option<i32>,
+        /// What it said, without the token.
+        stderr: String,
+    },
+    /// Git answered something that it never should.
+    #[error("git {what} answered in a form that is not known")]
+    Answer {
+        /// Git's command.
+        what: &'static str,
+    },
+    /// The repository has no commits.
+    #[error("the repository is empty")]
+    Empty,
+    /// There is no such branch.
+    #[error("no branch or tag `{wanted}`{}", others(.found))]
+    NoBranch {
+        /// What was asked for.
+        wanted: String,
+        /// Branches that there are.
+        found: Vec<String>,
+    },
+    /// There is no such directory in the commit.
+    #[error("no directory `{wanted}` in commit {commit}")]
+    NoDirectory {
+        /// What was asked for.
+        wanted: String,
+        /// Where it was looked for.
+        commit: String,
+    },
+    /// A path in the commit is none that can be written.
+    #[error("the commit has the path `{0}`; expected plain names, at most 64 of them")]
+    Path(String),
+    /// The private directory cannot be used.
+    #[error("{}: {source}", .path.display())]
+    Directory {
+        /// The directory or file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Others could change the private directory.
+    #[error("{} belongs to somebody else, or others may write to it", .0.display())]
+    NotPrivate(PathBuf),
+    /// Another process synchronises the same repository.
+    #[error("another process is synchronising it, and was not done after {} s", .0.as_secs_f64())]
+    Locked(Duration),
+}
+
+/// Parts of what git says, and what to do about them.
+const HELP: &[(&str, &str)] = &[
+    (
+        "could not read Username",
+        "it is private or does not exist: set GITHUB_TOKEN, or let git's credential helper know it",
+    ),
+    (
+        "Authentication failed",
+        "the token or the stored credentials are refused: check that they are valid and may read it",
+    ),
+    (
+        "returned error: 401",
+        "set GITHUB_TOKEN, or let git's credential helper know it",
+    ),
+    (
+        "returned error: 403",
+        "the token may not read this repository",
+    ),
+    (
+        "not found",
+        "check the URL; a private repository needs a token",
+    ),
+    (
+        "Permission denied (publickey)",
+        "ssh has no key for it: `ssh -T HOST` shows why",
+    ),
+    (
+        "Host key verification failed",
+        "connect once by hand, so that ssh knows the host",
+    ),
+    (
+        "redirect",
+        "name the URL that it redirects to: redirections are not followed, since a token would go along",
+    ),
+    (
+        "transport 'file' not allowed",
+        "add `file` to the setting git.protocols",
+    ),
+    (
+        "dubious ownership",
+        "the repository belongs to another user of this machine",
+    ),
+];
+
+impl GitError {
+    /// What to do about it, if that is known.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::NoGit => Some("install git, or check the repository out and name its directory"),
+            Self::OldGit { .. } => Some("install a newer git"),
+            Self::TimeOut(_) => {
+                Some("the setting git.timeout_seconds allows more; its host may be unreachable")
+            }
+            Self::TooLarge { .. } => Some("the setting git.max_bytes allows more"),
+            Self::TooManyFiles { .. } => Some("name a directory of it: URL#BRANCH:DIRECTORY"),
+            Self::NoBranch { .. } => Some("name the branch as URL#BRANCH or in SKILLS_BRANCH"),
+            Self::NotPrivate(_) => Some("remove it, or name another cache in SKILLBUNDLE_CACHE"),
+            Self::Failed { stderr, .. } => {
+                let known = HELP.iter().find(|(part, _)| stderr.contains(part));
+                known.map(|(_, help)| *help)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The reason in what git says: its last `fatal:` or `error:`, or else its last line.
+fn reason(stderr: &str, code: Option<i32>) -> String {
+    let lines = || stderr.lines().map(str::trim).filter(|it| !it.is_empty());
+    let told = |mark: &'static str| lines().rev().find_map(move |it| it.strip_prefix(mark));
+    let reason = told("fatal: ")
+        .or_else(|| told("error: "))
+        .or_else(|| lines().next_back());
+    match (reason, code) {
+        (Some(reason), _) => reason.chars().filter(|it| !it.is_control()).collect(),
+        (None, Some(code)) => format!("it failed with code {code} and said nothing"),
+        (None, None) => "a signal ended it".to_owned(),
+    }
+}
+
+fn others(found: &[String]) -> String {
+    match found {
+        [] => String::new(),
+        found => format!("; it has {}", found.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_what_git_says_last() {
+        for (stderr, code, expected) in [
+            ("fatal: a\n", Some(128), "a"),
+            ("error: b\nfatal: a\nPlease make sure\n", Some(128), "a"),
+            ("remote: x\nerror: b\n", Some(1), "b"),
+            ("x\ny\u{1b}[31m\n\n", Some(1), "y[31m"),
+            ("", Some(3), "it failed with code 3 and said nothing"),
+            ("", None, "a signal ended it"),
+        ] {
+            assert_eq!(reason(stderr, code), expected, "{stderr}");
+        }
+    }
+}

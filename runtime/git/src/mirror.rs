@@ -1,0 +1,551 @@
+//! A private directory that is a mirror of one directory of a branch: whatever the branch does, the
+//! mirror follows, and whatever goes wrong, it keeps what it has.
+//!
+//! ```text
+//! objects.git/    git's objects of the latest commit, in a repository of our own
+//! trees/COMMIT/   the files of that commit, written once
+//! tree            a link to them, replaced in one step
+//! state.json      which commit that is, and since when
+//! sync.lock       held by the process that synchronises
+//! tree.lock       held while the link is replaced, and shared while its files are read
+//! ```
+
+mod directory;
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::error::GitError;
+use crate::location::{Location, Reference, USUAL_DIRECTORY};
+use crate::program::{Limits, Program};
+use crate::state::{State, Wanted, now};
+use crate::token::Token;
+use crate::tree::Listing;
+use directory::{in_directory, is_private, link, open_lock, remove_directory, remove_leftovers};
+
+/// The commit that was fetched, and the one that is mirrored.
+const INCOMING: &str = "refs/mirror/incoming";
+const CURRENT: &str = "refs/mirror/current";
+
+/// Packs of objects before they are made one. Each fetch adds one.
+const MOST_PACKS: usize = 8;
+
+/// How often a lock is tried.
+const NEXT_TRY: Duration = Duration::from_millis(20);
+
+/// Branches that an error names.
+const MOST_BRANCHES: usize = 10;
+
+/// How a repository is mirrored.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The token, if there is one, and who may have it.
+    pub token: Option<Token>,
+    /// How long one synchronisation may take.
+    pub timeout: Duration,
+    /// Most bytes of what is received, and of the files of a commit.
+    pub max_bytes: u64,
+}
+
+/// A mirror of a repository. It is what is in its directory, so several processes can have one.
+#[derive(Debug)]
+pub struct Mirror {
+    location: Location,
+    directory: PathBuf,
+    options: Options,
+    /// Found by the first synchronisation.
+    program: Mutex<Option<Program>>,
+}
+
+/// What a synchronisation has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Synced {
+    /// What the mirror has now.
+    pub state: State,
+    /// Files that were added, removed or changed.
+    pub files_changed: usize,
+}
+
+/// The files of a mirror stay as they are while this lives.
+#[derive(Debug)]
+pub struct Reading(#[expect(dead_code, reason = "the lock is held until it is dropped")] File);
+
+/// A commit that the repository has.
+struct Found {
+    commit: String,
+    branch: String,
+    /// What to ask for: its name there, or its hash.
+    name: String,
+}
+
+impl Mirror {
+    /// A mirror in this directory, which need not exist and is used by nothing else.
+    pub fn new(location: Location, directory: PathBuf, options: Options) -> Self {
+        Self {
+            location,
+            directory,
+            options,
+            program: Mutex::default(),
+        }
+    }
+
+    /// What is mirrored.
+    pub const fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// Where its files are found, if there are any: always the same path. Hold [`Reading`] while
+    /// they are read.
+    pub fn tree(&self) -> PathBuf {
+        self.directory.join("tree")
+    }
+
+    /// The commit whose files are there, found by one system call; `None` if there are none.
+    pub fn commit(&self) -> Option<String> {
+        let target = fs::read_link(self.tree()).ok()?;
+        Some(target.file_name()?.to_str()?.to_owned())
+    }
+
+    /// What it has; `None` if it was never synchronised.
+    pub fn state(&self) -> Option<State> {
+        let state = State::read(&self.file("state.json"))?;
+        let is_there = || fs::read_link(self.tree()).is_ok_and(|it| it == tree_of(&state.commit));
+        (state.wanted == self.wanted() && is_there()).then_some(state)
+    }
+
+    /// Keeps its files as they are. Waits, for some milliseconds at most, if they are being replaced.
+    pub fn read(&self) -> Result<Reading, GitError> {
+        let path = self.file("tree.lock");
+        let lock = open_lock(&path)?;
+        lock.lock_shared().map_err(in_directory(&path))?;
+        Ok(Reading(lock))
+    }
+
+    /// Makes it the latest of its branch. What another process is doing is waited for; if that was
+    /// successful `fresh` ago or less, it is enough.
+    ///
+    /// # Errors
+    ///
+    /// Whatever can go wrong; the mirror has what it had.
+    pub fn sync(&self, fresh: Duration) -> Result<Synced, GitError> {
+        let began = Instant::now();
+        let limits = Limits {
+            deadline: began + self.options.timeout,
+            timeout: self.options.timeout,
+            size: None,
+        };
+        self.prepare()?;
+        let _lock = self.lock("sync.lock", &limits)?;
+        if let Some(state) = self.state()
+            && is_fresh(&state, fresh)
+        {
+            return Ok(Synced {
+                state,
+                files_changed: 0,
+            });
+        }
+        let program = self.program(&limits)?;
+        let found = self.find(&program, &limits)?;
+        if let Some(mut state) = self.state()
+            && state.commit == found.commit
+        {
+            state.synced = now();
+            state.branch = found.branch;
+            self.note(&state)?;
+            return Ok(Synced {
+                state,
+                files_changed: 0,
+            });
+        }
+        match self.fetch_and_publish(&program, &found, &limits) {
+            Err(GitError::Failed { .. } | GitError::Answer { .. })
+                if self.is_damaged(&program, &limits) =>
+            {
+                // As after a full disk. A new one costs a transfer.
+                remove_directory(&self.repository())?;
+                self.fetch_and_publish(&program, &found, &limits)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Whether git finds our repository incomplete.
+    fn is_damaged(&self, program: &Program, limits: &Limits) -> bool {
+        let repository = self.repository();
+        let call = program.call(&[
+            "fsck",
+            "--connectivity-only",
+            "--no-dangling",
+            "--no-progress",
+        ]);
+        let checked = call.in_repository(&repository).output(limits);
+        matches!(checked, Err(GitError::Failed { .. }))
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            url: self.location.url.clone(),
+            reference: self.location.reference.clone(),
+            directory: self.location.directory.clone(),
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn repository(&self) -> PathBuf {
+        self.file("objects.git")
+    }
+
+    /// Makes the directory, and checks that it is ours alone.
+    fn prepare(&self) -> Result<(), GitError> {
+        let path = self.file("trees");
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path).map_err(in_directory(&path))?;
+        for path in [&self.directory, &path] {
+            let metadata = fs::symlink_metadata(path).map_err(in_directory(path))?;
+            if !is_private(&metadata) {
+                return Err(GitError::NotPrivate(path.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A lock over all processes, alone.
+    fn lock(&self, name: &str, limits: &Limits) -> Result<File, GitError> {
+        let path = self.file(name);
+        let lock = open_lock(&path)?;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::Error(error)) => return Err(in_directory(&path)(error)),
+                Err(TryLockError::WouldBlock) if Instant::now() >= limits.deadline => {
+                    return Err(GitError::Locked(limits.timeout));
+                }
+                Err(TryLockError::WouldBlock) => thread::sleep(NEXT_TRY),
+            }
+        }
+    }
+
+    fn program(&self, limits: &Limits) -> Result<Program, GitError> {
+        let mut found = self.program.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = &*found {
+            return Ok(program.clone());
+        }
+        let program = Program::find(&self.directory, limits)?;
+        *found = Some(program.clone());
+        Ok(program)
+    }
+
+    /// Asks the repository for the commit that is wanted.
+    fn find(&self, program: &Program, limits: &Limits) -> Result<Found, GitError> {
+        let wanted = match &self.location.reference {
+            Reference::Commit(hash) => {
+                return Ok(Found {
+                    commit: hash.clone(),
+                    branch: hash.clone(),
+                    name: hash.clone(),
+                });
+            }
+            Reference::Preferred(name) | Reference::Named(name) => name,
+        };
+        let branch = format!("refs/heads/{wanted}");
+        let tag = format!("refs/tags/{wanted}");
+        // What an annotated tag stands for: a tag is no commit.
+        let peeled = format!("{tag}^{{}}");
+        let list = |what: &[&str]| {
+            let options = [
+                "ls-remote",
+                "--quiet",
+                "--symref",
+                "--",
+                self.location.url(),
+            ];
+            let call = program.call(&[&options, what].concat());
+            let call = call.with(&self.location, self.options.token.as_ref());
+            let output = call.output(limits)?;
+            Ok::<_, GitError>(String::from_utf8_lossy(&output).into_owned())
+        };
+        let output = list(&["HEAD", &branch, &tag, &peeled])?;
+        let commit = |name: &str| {
+            let mut lines = output.lines().filter_map(|line| line.split_once('\t'));
+            let found = lines.find(|it| it.1 == name && !it.0.starts_with("ref: "));
+            found.map(|(hash, _)| hash.to_owned())
+        };
+        for (name, fetched) in [(&branch, &branch), (&peeled, &tag), (&tag, &tag)] {
+            if let Some(commit) = commit(name) {
+                return Ok(Found {
+                    commit,
+                    branch: wanted.clone(),
+                    name: fetched.clone(),
+                });
+            }
+        }
+        if let Reference::Preferred(_) = self.location.reference
+            && let Some(commit) = commit("HEAD")
+        {
+            let own = output.lines().find_map(|line| {
+                let name = line.strip_prefix("ref: refs/heads/")?;
+                name.strip_suffix("\tHEAD")
+            });
+            return Ok(Found {
+                commit,
+                branch: own.unwrap_or("HEAD").to_owned(),
+                name: "HEAD".to_owned(),
+            });
+        }
+        let all = list(&["refs/heads/*"])?;
+        let branches = all
+            .lines()
+            .filter_map(|line| line.split_once("\trefs/heads/"));
+        let branches: Vec<_> = branches
+            .take(MOST_BRANCHES)
+            .map(|it| it.1.to_owned())
+            .collect();
+        if branches.is_empty() {
+            return Err(GitError::Empty);
+        }
+        Err(GitError::NoBranch {
+            wanted: wanted.clone(),
+            found: branches,
+        })
+    }
+
+    /// Fetches what was found, writes its files, and makes them the current ones.
+    fn fetch_and_publish(
+        &self,
+        program: &Program,
+        found: &Found,
+        limits: &Limits,
+    ) -> Result<Synced, GitError> {
+        let before = self.state();
+        let repository = self.repository();
+        let git = |arguments: &[&str]| {
+            let call = program.call(arguments).in_repository(&repository);
+            let output = call.output(limits)?;
+            Ok::<_, GitError>(String::from_utf8_lossy(&output).trim().to_owned())
+        };
+        if repository.exists() {
+            remove_leftovers(&repository);
+        } else {
+            // No template: no hooks and nothing to be excluded.
+            let format = match found.commit.len() {
+                64 => "--object-format=sha256",
+                _ => "--object-format=sha1",
+            };
+            let path = repository.to_string_lossy().into_owned();
+            let init = [
+                "init",
+                "--quiet",
+                "--bare",
+                "--template=",
+                format,
+                "--",
+                &path,
+            ];
+            program.call(&init).output(limits)?;
+        }
+        let wanted = format!("+{}:{INCOMING}", found.name);
+        let fetch = program
+            .call(&[
+                "fetch",
+                "--quiet",
+                "--depth=1",
+                "--update-shallow",
+                "--no-tags",
+                "--no-recurse-submodules",
+                "--no-auto-maintenance",
+                "--no-write-fetch-head",
+                "--",
+                self.location.url(),
+                &wanted,
+            ])
+            .in_repository(&repository)
+            .with(&self.location, self.options.token.as_ref());
+        fetch.output(&Limits {
+            size: Some((repository.clone(), self.options.max_bytes)),
+            ..limits.clone()
+        })?;
+        let commit = git(&["rev-parse", "--verify", &format!("{INCOMING}^{{commit}}")])?;
+        let (directory, tree) = self.tree_in(&commit, &git)?;
+        let listing = {
+            let arguments = ["ls-tree", "-r", "-z", "-l", "--full-tree", &tree];
+            let call = program.call(&arguments).in_repository(&repository);
+            Listing::read(&call.output(limits)?, self.options.max_bytes)?
+        };
+        let target = self.directory.join(tree_of(&commit));
+        let (files, left_out) = self.write(program, listing, &target, limits)?;
+        let files_changed = match &before {
+            Some(state) if state.tree == tree => 0,
+            Some(state) => {
+                changes(program, &repository, &state.tree, &tree, limits).unwrap_or(files)
+            }
+            None => files,
+        };
+        let state = State {
+            commit: commit.clone(),
+            branch: found.branch.clone(),
+            directory,
+            files,
+            left_out,
+            synced: now(),
+            tree,
+            wanted: self.wanted(),
+        };
+        self.publish(&state, limits)?;
+        git(&["update-ref", CURRENT, &commit])?;
+        git(&["update-ref", "-d", INCOMING])?;
+        self.tidy(program, limits);
+        Ok(Synced {
+            state,
+            files_changed,
+        })
+    }
+
+    /// The directory to mirror, and the hash of what is in it.
+    fn tree_in(
+        &self,
+        commit: &str,
+        git: &dyn Fn(&[&str]) -> Result<String, GitError>,
+    ) -> Result<(String, String), GitError> {
+        let tree_at = |directory: &str| {
+            let name = format!("{commit}:{directory}");
+            let tree = git(&["rev-parse", "--verify", "--quiet", &name]).ok()?;
+            let kind = git(&["cat-file", "-t", &tree]).ok()?;
+            (kind == "tree").then_some((directory.to_owned(), tree))
+        };
+        match &self.location.directory {
+            Some(wanted) => tree_at(wanted).ok_or_else(|| GitError::NoDirectory {
+                wanted: wanted.clone(),
+                commit: commit.to_owned(),
+            }),
+            None => match tree_at(USUAL_DIRECTORY) {
+                Some(found) => Ok(found),
+                None => Ok((
+                    String::new(),
+                    git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?,
+                )),
+            },
+        }
+    }
+
+    /// Writes the files beside those that are read.
+    fn write(
+        &self,
+        program: &Program,
+        listing: Listing,
+        target: &Path,
+        limits: &Limits,
+    ) -> Result<(usize, Vec<crate::LeftOut>), GitError> {
+        let new = self.file("trees").join("new");
+        // A process that was killed has left it.
+        remove_directory(&new)?;
+        fs::create_dir(&new).map_err(in_directory(&new))?;
+        let written = listing.write(program, &self.repository(), &new, limits)?;
+        // Whatever is there is not current, and was left by a process that was killed.
+        remove_directory(target)?;
+        fs::rename(&new, target).map_err(in_directory(target))?;
+        Ok(written)
+    }
+
+    /// Makes a tree the current one, once nobody reads the one before.
+    fn publish(&self, state: &State, limits: &Limits) -> Result<(), GitError> {
+        let lock = self.lock("tree.lock", limits)?;
+        let (new, tree) = (self.file("tree.new"), self.tree());
+        if let Err(error) = fs::remove_file(&new)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(in_directory(&new)(error));
+        }
+        link(&tree_of(&state.commit), &new).map_err(in_directory(&new))?;
+        fs::rename(&new, &tree).map_err(in_directory(&tree))?;
+        self.note(state)?;
+        // Whoever reads now reads the new one.
+        drop(lock);
+        let trees = self.file("trees");
+        for entry in fs::read_dir(&trees)
+            .map_err(in_directory(&trees))?
+            .flatten()
+        {
+            if entry.file_name() != *state.commit {
+                // What cannot be removed now goes the next time.
+                let _ = remove_directory(&entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&self, state: &State) -> Result<(), GitError> {
+        let file = self.file("state.json");
+        state.write(&file).map_err(in_directory(&file))
+    }
+
+    /// Keeps what git has small: the objects of one commit. It can fail, and is tried again after
+    /// the next fetch.
+    fn tidy(&self, program: &Program, limits: &Limits) {
+        let repository = self.repository();
+        let packs = fs::read_dir(repository.join("objects/pack"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let packs = packs.filter(|it| it.path().extension().is_some_and(|it| it == "pack"));
+        if packs.count() <= MOST_PACKS {
+            return;
+        }
+        for arguments in [
+            &["repack", "-a", "-d", "-q"][..],
+            &["prune", "--expire=now"],
+        ] {
+            let call = program.call(arguments).in_repository(&repository);
+            if call.output(limits).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Files that differ between two trees.
+fn changes(
+    program: &Program,
+    repository: &Path,
+    old: &str,
+    new: &str,
+    limits: &Limits,
+) -> Result<usize, GitError> {
+    let arguments = [
+        "diff-tree",
+        "-r",
+        "-z",
+        "--name-only",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        old,
+        new,
+    ];
+    let call = program.call(&arguments).in_repository(repository);
+    let output = call.output(limits)?;
+    Ok(output
+        .split(|it| *it == 0)
+        .filter(|it| !it.is_empty())
+        .count())
+}
+
+/// Where the files of a commit are, from the mirror's directory.
+fn tree_of(commit: &str) -> PathBuf {
+    Path::new("trees").join(commit)
+}
+
+/// Whether it was synchronised so recently. A clock that was set back makes nothing fresh.
+fn is_fresh(state: &State, fresh: Duration) -> bool {
+    let age = SystemTime::now().duration_since(state.last_sync());
+    age.is_ok_and(|age| age < fresh)
+}

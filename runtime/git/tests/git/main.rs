@@ -1,0 +1,6 @@
+//! Mirrors of real repositories, by the machine's git.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "what only tests use")]
+
+mod kit;
+mod mirrors;
