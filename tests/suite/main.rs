@@ -25,6 +25,7 @@ mod requests;
 mod roots;
 mod routing;
 mod scripts;
+mod sending;
 mod settings;
 mod spec3;
 mod stats;

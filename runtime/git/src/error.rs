@@ -98,12 +98,15 @@ pub enum GitError {
     Locked(Duration),
 }
 
+/// What to do if a repository wants a user or a password.
+const PRIVATE: &str =
+    "it is private or does not exist: set GITHUB_TOKEN, or let git's credential helper know it";
+
 /// Parts of what git says, and what to do about them.
 const HELP: &[(&str, &str)] = &[
-    (
-        "could not read Username",
-        "it is private or does not exist: set GITHUB_TOKEN, or let git's credential helper know it",
-    ),
+    ("could not read Username", PRIVATE),
+    ("could not read Password", PRIVATE),
+    ("unable to get password", PRIVATE),
     (
         "Authentication failed",
         "the token or the stored credentials are refused: check that they are valid and may read it",
@@ -164,15 +167,22 @@ impl GitError {
     }
 }
 
-/// The reason in what git says: its last `fatal:` or `error:`, or else its last line.
+/// The reason in what git says: its first `error:` or `fatal:`, since the others follow from it, or
+/// else its last line.
 fn reason(stderr: &str, code: Option<i32>) -> String {
     let lines = || stderr.lines().map(str::trim).filter(|it| !it.is_empty());
-    let told = |mark: &'static str| lines().rev().find_map(move |it| it.strip_prefix(mark));
-    let reason = told("fatal: ")
-        .or_else(|| told("error: "))
-        .or_else(|| lines().next_back());
+    let told = |line: &'_ str| -> Option<String> {
+        let marks = ["fatal: ", "error: "];
+        let rest = marks.into_iter().find_map(|mark| line.strip_prefix(mark));
+        rest.map(str::to_owned)
+    };
+    let last = || lines().next_back().map(str::to_owned);
+    let reason = lines().find_map(told).or_else(last);
     match (reason, code) {
-        (Some(reason), _) => reason.chars().filter(|it| !it.is_control()).collect(),
+        (Some(reason), _) => {
+            let reason = reason.trim_end_matches([' ', ':', '.']);
+            reason.chars().filter(|it| !it.is_control()).collect()
+        }
         (None, Some(code)) => format!("it failed with code {code} and said nothing"),
         (None, None) => "a signal ended it".to_owned(),
     }
@@ -190,10 +200,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reason_is_what_git_says_last() {
+    fn the_reason_is_the_first_that_git_gives() {
         for (stderr, code, expected) in [
             ("fatal: a\n", Some(128), "a"),
-            ("error: b\nfatal: a\nPlease make sure\n", Some(128), "a"),
+            ("error: b:\nfatal: a\nPlease make sure\n", Some(128), "b"),
             ("remote: x\nerror: b\n", Some(1), "b"),
             ("x\ny\u{1b}[31m\n\n", Some(1), "y[31m"),
             ("", Some(3), "it failed with code 3 and said nothing"),

@@ -8,6 +8,8 @@
 //! state.json      which commit that is, and since when
 //! sync.lock       held by the process that synchronises
 //! tree.lock       held while the link is replaced, and shared while its files are read
+//! gate.lock       passed on the way to tree.lock, and held by who waits to replace the link: without
+//!                 it, readers that take turns would keep that waiting for ever
 //! ```
 
 mod directory;
@@ -35,7 +37,7 @@ const CURRENT: &str = "refs/mirror/current";
 const MOST_PACKS: usize = 8;
 
 /// How often a lock is tried.
-const NEXT_TRY: Duration = Duration::from_millis(20);
+const NEXT_TRY: Duration = Duration::from_millis(2);
 
 /// Branches that an error names.
 const MOST_BRANCHES: usize = 10;
@@ -119,10 +121,14 @@ impl Mirror {
 
     /// Keeps its files as they are. Waits, for some milliseconds at most, if they are being replaced.
     pub fn read(&self) -> Result<Reading, GitError> {
-        let path = self.file("tree.lock");
-        let lock = open_lock(&path)?;
-        lock.lock_shared().map_err(in_directory(&path))?;
-        Ok(Reading(lock))
+        let shared = |name| {
+            let path = self.file(name);
+            let lock = open_lock(&path)?;
+            lock.lock_shared().map_err(in_directory(&path))?;
+            Ok(lock)
+        };
+        let _passed = shared("gate.lock")?;
+        Ok(Reading(shared("tree.lock")?))
     }
 
     /// Makes it the latest of its branch. What another process is doing is waited for; if that was
@@ -458,6 +464,7 @@ impl Mirror {
 
     /// Makes a tree the current one, once nobody reads the one before.
     fn publish(&self, state: &State, limits: &Limits) -> Result<(), GitError> {
+        let gate = self.lock("gate.lock", limits)?;
         let lock = self.lock("tree.lock", limits)?;
         let (new, tree) = (self.file("tree.new"), self.tree());
         if let Err(error) = fs::remove_file(&new)
@@ -469,7 +476,7 @@ impl Mirror {
         fs::rename(&new, &tree).map_err(in_directory(&tree))?;
         self.note(state)?;
         // Whoever reads now reads the new one.
-        drop(lock);
+        drop((lock, gate));
         let trees = self.file("trees");
         for entry in fs::read_dir(&trees)
             .map_err(in_directory(&trees))?

@@ -1,8 +1,9 @@
-//! The test kit: trees on disk, commands, sessions with a server over pipes, HTTP connections, golden
-//! files, and what lies outside the repository. It knows none of our
+//! The test kit: trees on disk, commands, sessions with a server over pipes, HTTP connections, git
+//! repositories, golden files, and what lies outside the repository. It knows none of our
 //! packages, so each of them can use it in its tests.
 
 mod client;
+mod git;
 mod golden;
 mod http;
 #[path = "../macros/src/needs.rs"]
@@ -19,6 +20,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 pub use client::{Client, LineReader, PATIENCE};
+pub use git::{GitServer, Origin, Serve, git_in};
 pub use golden::{assert_golden, assert_same, diff, updating};
 pub use http::{HttpClient, HttpResponse, error_code};
 pub use session::{Ended, LEGACY, Peer, Session, request, text_of, with_meta};

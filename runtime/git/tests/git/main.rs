@@ -2,5 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "what only tests use")]
 
+mod attacks;
 mod kit;
 mod mirrors;
+mod servers;

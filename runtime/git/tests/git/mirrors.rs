@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use skillbundle_git::{GitError, Reason};
 
-use crate::kit::{Origin, expected, files, sync};
+use crate::kit::{Origin, expected, files, git_in, mirror_of, mirrored, sync};
 
 #[test]
 fn it_follows_the_branch() {
     let origin = Origin::new();
     let first = origin.commit_files(&[("a.md", "1"), ("b/c.md", "2")]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     assert_eq!(mirror.state(), None);
     let synced = sync(&mirror).unwrap();
     assert_eq!(synced.files_changed, 2);
@@ -45,7 +45,7 @@ fn a_branch_that_was_rewritten_is_followed_and_what_lies_around_is_gone() {
     let origin = Origin::new();
     origin.commit_files(&[("a.md", "1")]);
     origin.commit_files(&[("a.md", "2"), ("b.md", "2")]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     sync(&mirror).unwrap();
     fs::write(mirror.tree().join("stray.md"), "x").unwrap();
     fs::write(mirror.tree().join("a.md"), "edited").unwrap();
@@ -63,7 +63,7 @@ fn a_branch_that_was_rewritten_is_followed_and_what_lies_around_is_gone() {
 fn many_commits_between_two_syncs_count_as_the_files_that_differ() {
     let origin = Origin::new();
     origin.commit_files(&[("a.md", "1"), ("b.md", "1")]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     sync(&mirror).unwrap();
     for text in ["2", "3", "4"] {
         origin.commit_files(&[("a.md", text)]);
@@ -101,7 +101,7 @@ fn branches_tags_and_hashes_are_found() {
         ("#both", &second, "both"),
         (&format!("#{first}"), &first, &*first),
     ] {
-        let mirror = origin.mirror(rest);
+        let mirror = mirrored(&origin, rest);
         let state = sync(&mirror).unwrap().state;
         assert_eq!((&state.commit, &*state.branch), (commit, branch), "{rest}");
         assert!(sync(&mirror).unwrap().state.last_sync() > state.last_sync());
@@ -113,14 +113,14 @@ fn the_branch_of_the_repository_is_taken_if_nobody_named_one_and_the_usual_is_mi
     let origin = Origin::new();
     let head = origin.commit_files(&[("a.md", "1")]);
     origin.git(&["push", "--quiet", "origin", "HEAD:refs/heads/trunk"]);
-    origin.git_in(&origin.bare(), &["branch", "--delete", "--force", "main"]);
-    origin.git_in(
+    git_in(&origin.bare(), &["branch", "--delete", "--force", "main"]);
+    git_in(
         &origin.bare(),
         &["symbolic-ref", "HEAD", "refs/heads/trunk"],
     );
-    let state = sync(&origin.mirror("")).unwrap().state;
+    let state = sync(&mirrored(&origin, "")).unwrap().state;
     assert_eq!((state.commit, &*state.branch), (head, "trunk"));
-    let error = sync(&origin.mirror("#main")).unwrap_err();
+    let error = sync(&mirrored(&origin, "#main")).unwrap_err();
     assert_eq!(error.to_string(), "no branch or tag `main`; it has trunk");
 }
 
@@ -138,19 +138,19 @@ fn only_the_directory_that_was_asked_for_is_mirrored() {
         ("#main:other", "other", ("deep/b.md", "2")),
         ("#main:other/deep/", "other/deep", ("b.md", "2")),
     ] {
-        let mirror = origin.mirror(rest);
+        let mirror = mirrored(&origin, rest);
         assert_eq!(sync(&mirror).unwrap().state.directory, directory, "{rest}");
         assert_eq!(files(&mirror.tree()), expected(&[there]), "{rest}");
     }
     for rest in ["#main:missing", "#main:README.md"] {
-        let error = sync(&origin.mirror(rest)).unwrap_err();
+        let error = sync(&mirrored(&origin, rest)).unwrap_err();
         assert!(
             matches!(error, GitError::NoDirectory { .. }),
             "{rest}: {error}"
         );
     }
     // A change elsewhere changes no file.
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     sync(&mirror).unwrap();
     origin.commit_files(&[("README.md", "y")]);
     assert_eq!(sync(&mirror).unwrap().files_changed, 0);
@@ -160,7 +160,7 @@ fn only_the_directory_that_was_asked_for_is_mirrored() {
 fn a_repository_without_commits_says_so() {
     let origin = Origin::new();
     for rest in ["", "#main", "#dev"] {
-        let error = sync(&origin.mirror(rest)).unwrap_err();
+        let error = sync(&mirrored(&origin, rest)).unwrap_err();
         assert_eq!(error.to_string(), "the repository is empty", "{rest}");
     }
 }
@@ -173,20 +173,20 @@ fn a_shallow_repository_and_one_of_sha256_can_be_mirrored() {
     let (bare, shallow) = (origin.bare(), origin.room().join("shallow.git"));
     let url = format!("file://{}", bare.display());
     let to = shallow.display().to_string();
-    origin.git_in(
+    git_in(
         origin.room(),
         &["clone", "--quiet", "--bare", "--depth=1", &url, &to],
     );
     let location = skillbundle_git::Location::parse(&to, "main").unwrap();
     assert_eq!(
-        sync(&origin.mirror_of(location)).unwrap().state.commit,
+        sync(&mirror_of(&origin, location)).unwrap().state.commit,
         head
     );
 
     let origin = Origin::with_options(&["--object-format=sha256"]);
     let head = origin.commit_files(&[("a.md", "1")]);
     assert_eq!(head.len(), 64);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     assert_eq!(sync(&mirror).unwrap().state.commit, head);
     origin.commit_files(&[("a.md", "2")]);
     assert_eq!(sync(&mirror).unwrap().files_changed, 1);
@@ -208,7 +208,7 @@ fn what_is_not_the_file_is_left_out_and_told() {
         ("a/b.md", "$Id$"),
         (".gitattributes", attributes),
     ]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     let state = sync(&mirror).unwrap().state;
     let left_out: Vec<_> = state
         .left_out
@@ -237,7 +237,7 @@ fn programs_stay_programs() {
     let script = origin.work().join("run.sh");
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
     origin.commit();
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     sync(&mirror).unwrap();
     let mode = |name: &str| {
         fs::metadata(mirror.tree().join(name))
@@ -255,7 +255,7 @@ fn programs_stay_programs() {
 fn what_fails_leaves_what_there_was() {
     let origin = Origin::new();
     origin.commit_files(&[("a.md", "1")]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     let before = sync(&mirror).unwrap().state;
     fs::rename(origin.bare(), origin.room().join("away.git")).unwrap();
     let error = sync(&mirror).unwrap_err();
@@ -271,7 +271,7 @@ fn what_fails_leaves_what_there_was() {
 fn what_a_killed_process_has_left_is_no_obstacle() {
     let origin = Origin::new();
     origin.commit_files(&[("a.md", "1")]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     sync(&mirror).unwrap();
     origin.commit_files(&[("a.md", "2")]);
     let directory = origin.room().join("mirror");
@@ -295,7 +295,7 @@ fn what_a_killed_process_has_left_is_no_obstacle() {
 fn a_damaged_repository_of_its_own_is_made_anew() {
     let origin = Origin::new();
     origin.commit_files(&[("a.md", "1")]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     sync(&mirror).unwrap();
     let packs = origin.room().join("mirror/objects.git/objects/pack");
     for entry in fs::read_dir(packs).unwrap() {
@@ -312,8 +312,8 @@ fn a_damaged_repository_of_its_own_is_made_anew() {
 fn a_mirror_of_something_else_is_none() {
     let origin = Origin::new();
     origin.commit_files(&[("a.md", "1"), ("b/c.md", "2")]);
-    sync(&origin.mirror("")).unwrap();
-    let mirror = origin.mirror("#main:b");
+    sync(&mirrored(&origin, "")).unwrap();
+    let mirror = mirrored(&origin, "#main:b");
     assert_eq!(mirror.state(), None);
     sync(&mirror).unwrap();
     assert_eq!(files(&mirror.tree()), expected(&[("c.md", "2")]));
@@ -323,7 +323,7 @@ fn a_mirror_of_something_else_is_none() {
 fn what_was_just_synchronised_is_not_asked_for_again() {
     let origin = Origin::new();
     origin.commit_files(&[("a.md", "1")]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     let state = sync(&mirror).unwrap().state;
     origin.commit_files(&[("a.md", "2")]);
     let kept = mirror.sync(Duration::from_secs(3600)).unwrap();
@@ -334,7 +334,7 @@ fn what_was_just_synchronised_is_not_asked_for_again() {
 fn a_directory_that_others_can_change_is_refused() {
     let origin = Origin::new();
     origin.commit_files(&[("a.md", "1")]);
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     let directory = origin.room().join("mirror");
     fs::create_dir(&directory).unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
@@ -351,7 +351,7 @@ fn a_directory_that_others_can_change_is_refused() {
 #[test]
 fn the_disk_stays_as_full_as_it_is() {
     let origin = Origin::new();
-    let mirror = origin.mirror("");
+    let mirror = mirrored(&origin, "");
     let count = || {
         let all = files(&origin.room().join("mirror/objects.git"));
         assert_eq!(files(&origin.room().join("mirror/trees")).len(), 1);

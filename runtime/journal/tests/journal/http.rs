@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -28,8 +29,8 @@ pub(crate) use tls::send as send_by_tls;
 /// A quick pace, so that tests are quick.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Long enough for a busy machine, short enough to wait for.
-const TIMEOUT: Duration = Duration::from_millis(1500);
+/// For servers that do not answer: long enough for a busy machine, short enough to wait for.
+const TIMEOUT: Duration = Duration::from_millis(2500);
 
 /// An interval in which nothing is sent during a test, except at the end.
 const NEVER: Duration = Duration::from_secs(3600);
@@ -38,7 +39,7 @@ fn options(endpoint: Endpoint, directory: &Path, interval: Duration) -> HttpOpti
     let buffer = directory.join("state/analytics-buffer.jsonl");
     HttpOptions {
         interval,
-        timeout: TIMEOUT,
+        timeout: PATIENCE,
         ..HttpOptions::new(endpoint, buffer, "dev-test".to_owned())
     }
 }
@@ -223,8 +224,8 @@ fn a_server_that_fails_gets_every_event_once_when_it_works_again() {
         ),
         (Answer::status("307 Elsewhere", &elsewhere), "found 307 (a"),
         (Answer::status("308 Elsewhere", &elsewhere), "found 308 (a"),
-        (Answer::Hang, "no answer within 1.5 s"),
-        (Answer::DripHead, "no answer within 1.5 s"),
+        (Answer::Hang, "no answer within 2.5 s"),
+        (Answer::DripHead, "no answer within 2.5 s"),
         (Answer::Close, ""),
         (Answer::CloseInHead, ""),
         (Answer::Garbage, "not HTTP"),
@@ -232,7 +233,10 @@ fn a_server_that_fails_gets_every_event_once_when_it_works_again() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let server = Server::start([answer.clone()]);
-        let options = options(server.endpoint(), directory.path(), INTERVAL);
+        let mut options = options(server.endpoint(), directory.path(), INTERVAL);
+        if problem.contains("2.5 s") {
+            options.timeout = TIMEOUT;
+        }
         let buffer = options.buffer.clone();
         let journal = journal(options);
         let mut ids = vec![commit(&journal, "first")];
@@ -313,14 +317,11 @@ fn a_server_that_comes_later_gets_what_waits_in_the_order_in_which_it_was_record
 fn the_end_of_a_journal_sends_what_fits_and_leaves_the_rest() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start([Answer::Hang]);
-    let options = HttpOptions {
-        timeout: PATIENCE,
-        ..options(server.endpoint(), directory.path(), NEVER)
-    };
+    let options = options(server.endpoint(), directory.path(), NEVER);
     let buffer = options.buffer.clone();
     let first = journal(options.clone());
     let mut ids = vec![commit(&first, "first")];
-    first.close(Duration::from_millis(300));
+    first.close(Duration::from_secs(2));
     assert_eq!(buffered(&buffer), ids);
     wait_until(|| !server.requests().is_empty(), String::new);
     // Without patience there is not even a try.
@@ -361,10 +362,7 @@ fn the_end_of_a_journal_sends_what_waits() {
 fn a_server_that_hangs_keeps_no_caller_waiting() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start([Answer::Hang]);
-    let options = HttpOptions {
-        timeout: PATIENCE,
-        ..options(server.endpoint(), directory.path(), INTERVAL)
-    };
+    let options = options(server.endpoint(), directory.path(), INTERVAL);
     let buffer = options.buffer.clone();
     let journal = journal(options);
     let mut ids = vec![commit(&journal, "first")];
@@ -436,6 +434,34 @@ fn a_server_that_is_gone_for_good_costs_ten_megabytes_of_disk() {
     assert!(largest.unwrap() < 300_000, "{largest:?}");
     let dropped = Backlog::of(&buffer).unwrap().dropped;
     assert_eq!(dropped, backlog.dropped);
+}
+
+/// What is given up while it is on its way, and arrives, has not been given up.
+#[test]
+fn what_arrives_after_it_was_given_up_is_not_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let released = Arc::new(Barrier::new(2));
+    let server = Server::start([Answer::After(Arc::clone(&released))]);
+    let options = options(server.endpoint(), directory.path(), INTERVAL);
+    let buffer = options.buffer.clone();
+    let journal = journal(options);
+    let mut ids = vec![commit(&journal, "first")];
+    wait_until(|| !server.requests().is_empty(), String::new);
+    while Backlog::of(&buffer).unwrap().dropped == 0 {
+        let (event, id) = event_of(60_000);
+        ids.push(id);
+        assert_eq!(record(&journal, event), Recorded::Committed);
+    }
+    assert!(!buffered(&buffer).contains(&ids[0]));
+    let dropped = Backlog::of(&buffer).unwrap().dropped;
+    released.wait();
+    wait_for_delivery(&journal, &buffer);
+    let accepted = server.accepted();
+    assert_eq!(accepted[0], ids[0]);
+    let missing = ids.len() - accepted.len();
+    let after = Backlog::of(&buffer).unwrap().dropped;
+    assert_eq!((after, after + 1), (missing as u64, dropped));
+    check_requests(&server.requests());
 }
 
 /// A full segment is sent at once, so that much in a short time is not dropped while the server works.

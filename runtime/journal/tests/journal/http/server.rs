@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub(crate) const SECRET: &str = "canary-token";
 pub(crate) enum Answer {
     /// With this head, after the status line's `HTTP/1.1 `, and a body.
     Head(String),
+    /// With success, after somebody else has come to the barrier.
+    After(Arc<Barrier>),
     /// Not at all.
     Hang,
     /// One byte of the head after the other, for ever.
@@ -75,7 +77,7 @@ impl Answer {
     fn is_success(&self) -> bool {
         match self {
             Self::Head(head) => head.starts_with('2'),
-            Self::DripBody | Self::CloseInBody => true,
+            Self::After(_) | Self::DripBody | Self::CloseInBody => true,
             _ => false,
         }
     }
@@ -131,6 +133,8 @@ where {
                 *own.current.lock().unwrap() = stream.try_clone().ok();
                 // A client that is gone is one of the things that happen here.
                 wrap(stream, &mut |stream| drop(own.serve(stream)));
+                // The last handle of the connection, which ends with it.
+                *own.current.lock().unwrap() = None;
             }
         });
         Self {
@@ -199,6 +203,10 @@ impl State {
             body: String::new(),
             accepted: false,
         };
+        if !request.head.starts_with("post ") {
+            let refused = "HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n";
+            return reader.into_inner().write_all(refused.as_bytes());
+        }
         let length: u64 = request.header("content-length").parse().unwrap();
         reader
             .by_ref()
@@ -220,6 +228,10 @@ impl State {
             Answer::Head(head) => {
                 let length = "Content-Length: 3\r\nConnection: close\r\n\r\nok\n";
                 to.write_all(format!("HTTP/1.1 {head}{length}").as_bytes())
+            }
+            Answer::After(barrier) => {
+                barrier.wait();
+                to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             }
             Answer::Hang => {
                 while !self.ending.load(Ordering::Acquire) {

@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -67,22 +68,77 @@ fn the_server_must_have_a_certificate_that_the_operator_trusts() {
         let path = directory.path().join(format!("{number}.pem"));
         fs::write(&path, root).unwrap();
         let address = format!("https://{host}:{}/{SECRET}", server.port());
-        let mut command = child::command("send by TLS", &directory.path().join(number.to_string()));
-        command
-            .env("SSL_CERT_FILE", &path)
-            .env("SSL_CERT_DIR", directory.path().join("none"))
-            .env(ADDRESS, address)
-            .env(EXPECTED, problem);
-        for name in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"] {
-            command.env_remove(name).env_remove(name.to_lowercase());
-        }
-        let output = command.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{number}: {text}{error}");
-        assert!(text.contains("> as expected"), "{number}: {text}");
+        let mut command = sender(
+            &directory.path().join(number.to_string()),
+            &address,
+            problem,
+        );
+        command.env("SSL_CERT_FILE", &path);
+        run(command);
         assert_eq!(server.accepted().len(), 1, "{number}");
     }
+}
+
+/// What is encrypted may go by a proxy, and what stays on this machine does not.
+#[test]
+fn a_proxy_is_for_https_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = authority();
+    let (encrypted, plain) = (server(&own), Server::start([]));
+    let root = directory.path().join("root.pem");
+    fs::write(&root, own.pem()).unwrap();
+    // It answers in the name of no other server.
+    let proxy = Server::start([]);
+    for (number, (address, no_proxy, problem)) in [
+        (format!("http://127.0.0.1:{}/", plain.port()), "", ""),
+        (
+            format!("https://127.0.0.1:{}/", encrypted.port()),
+            "",
+            "the proxy does not connect",
+        ),
+        (
+            format!("https://127.0.0.1:{}/", encrypted.port()),
+            "127.0.0.1",
+            "",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut command = sender(
+            &directory.path().join(number.to_string()),
+            &address,
+            problem,
+        );
+        command
+            .env("SSL_CERT_FILE", &root)
+            .env("HTTPS_PROXY", format!("http://127.0.0.1:{}", proxy.port()))
+            .env("NO_PROXY", no_proxy);
+        run(command);
+    }
+    assert_eq!(plain.accepted().len(), 1);
+    assert_eq!(encrypted.accepted().len(), 1);
+}
+
+/// A process that sends one event to this address.
+fn sender(directory: &Path, address: &str, problem: &str) -> Command {
+    let mut command = child::command("send by TLS", directory);
+    command
+        .env("SSL_CERT_DIR", directory.join("none"))
+        .env(ADDRESS, address)
+        .env(EXPECTED, problem);
+    for name in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"] {
+        command.env_remove(name).env_remove(name.to_lowercase());
+    }
+    command
+}
+
+fn run(mut command: Command) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {text}{error}");
+    assert!(text.contains("> as expected"), "{command:?}: {text}");
 }
 
 /// Records one event, and looks whether it arrives.

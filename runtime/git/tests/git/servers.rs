@@ -1,0 +1,238 @@
+//! Mirrors of repositories behind a server, which can fail in every way that a network can; and where
+//! the token is while that goes on.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use skillbundle_git::{GitError, Location, Mirror, Options};
+
+use crate::kit::{
+    GitServer, Origin, Serve, expected, files, mirrored, options, options_with_token, sync,
+};
+
+const CANARY: &str = "ghp_canary0123456789";
+
+fn behind(server: &GitServer, origin: &Origin, options: Options) -> Mirror {
+    let location = Location::parse(&server.url("origin.git"), "main").unwrap();
+    Mirror::new(location, origin.room().join("mirror"), options)
+}
+
+fn short(options: Options) -> Options {
+    Options {
+        timeout: Duration::from_secs(2),
+        ..options
+    }
+}
+
+#[test]
+fn a_private_repository_is_mirrored_with_its_token() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    let server = GitServer::start(origin.room(), Serve::WithToken(CANARY.to_owned()));
+    let mirror = behind(&server, &origin, options_with_token(CANARY, &server.host()));
+    assert_eq!(sync(&mirror).unwrap().files_changed, 1);
+    let head = origin.commit_files(&[("a.md", "2")]);
+    let synced = sync(&mirror).unwrap();
+    assert_eq!((synced.files_changed, synced.state.commit), (1, head));
+    origin.git(&["checkout", "--quiet", "--orphan", "rewritten"]);
+    origin.commit_files(&[("a.md", "3")]);
+    assert_eq!(sync(&mirror).unwrap().files_changed, 1);
+    assert_eq!(files(&mirror.tree()), expected(&[("a.md", "3")]));
+    assert_nowhere(origin.room());
+}
+
+#[test]
+fn without_the_right_token_the_error_says_what_to_do() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    let server = GitServer::start(origin.room(), Serve::WithToken("another".to_owned()));
+    let other_host = options_with_token(CANARY, "github.com");
+    for options in [
+        options(),
+        other_host,
+        options_with_token(CANARY, &server.host()),
+    ] {
+        let error = sync(&behind(&server, &origin, options)).unwrap_err();
+        let help = error.help().unwrap_or_default();
+        assert!(
+            help.contains("token") || help.contains("TOKEN"),
+            "{error}: {help}"
+        );
+        assert!(!format!("{error} {error:?}").contains(CANARY), "{error:?}");
+    }
+    // The token is for its host alone.
+    let sent = server.heads();
+    let with_header = sent
+        .iter()
+        .filter(|it| it.to_lowercase().contains("authorization"));
+    assert_eq!(with_header.count(), 1, "{sent:#?}");
+}
+
+#[test]
+fn whatever_a_server_does_a_sync_ends_and_what_there_was_stays() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    let elsewhere = Origin::new();
+    elsewhere.commit_files(&[("b.md", "1")]);
+    let other = GitServer::start(elsewhere.room(), Serve::Well);
+    let server = GitServer::start(origin.room(), Serve::Well);
+    let whole = || options_with_token(CANARY, &server.host());
+    sync(&behind(&server, &origin, whole())).unwrap();
+    let head = origin.commit_files(&[("a.md", "2")]);
+    let before = behind(&server, &origin, whole()).state();
+    for (serve, expected) in [
+        (Serve::Nothing, "not done after 2 s"),
+        (Serve::Slowly, "not done after 2 s"),
+        (Serve::Until(0), "git fetch: "),
+        (Serve::Until(200), "git fetch: "),
+        (Serve::Until(420), "git fetch: "),
+        (Serve::Status(500), "git ls-remote: "),
+        (Serve::Status(404), "git ls-remote: "),
+        (Serve::RedirectTo(other.url("")), "git ls-remote: "),
+        (
+            Serve::RedirectTo("file:///etc".to_owned()),
+            "git ls-remote: ",
+        ),
+    ] {
+        server.set(serve.clone());
+        let mirror = behind(&server, &origin, short(whole()));
+        let began = Instant::now();
+        let error = sync(&mirror).unwrap_err().to_string();
+        // The limit, and time to end what runs on a busy machine.
+        assert!(began.elapsed() < Duration::from_secs(30), "{serve:?}");
+        assert!(error.starts_with(expected), "{serve:?}: {error}");
+        assert!(!error.contains(CANARY), "{error}");
+        assert_eq!(mirror.state(), before, "{serve:?}");
+    }
+    // Not even its name reached the other server.
+    assert_eq!(other.heads(), Vec::<String>::new());
+    server.set(Serve::Well);
+    assert_eq!(
+        sync(&behind(&server, &origin, whole()))
+            .unwrap()
+            .state
+            .commit,
+        head
+    );
+    assert_nowhere(origin.room());
+}
+
+#[test]
+fn what_is_larger_than_allowed_is_not_kept() {
+    let origin = Origin::new();
+    // Random enough that it does not shrink on its way.
+    let mut number = 1u64;
+    let mut text = String::new();
+    while text.len() < 8 << 20 {
+        number = number
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        text.push_str(&format!("{number:016x}"));
+    }
+    origin.commit_files(&[("a.md", "1")]);
+    let small = || Options {
+        max_bytes: 1 << 20,
+        ..options()
+    };
+    let location = crate::kit::location(&origin, "");
+    let mirror = Mirror::new(location, origin.room().join("mirror"), small());
+    let before = sync(&mirror).unwrap().state;
+    origin.commit_files(&[("large.md", &text)]);
+    let error = sync(&mirror).unwrap_err();
+    assert!(matches!(error, GitError::TooLarge { .. }), "{error}");
+    assert_eq!(mirror.state(), Some(before));
+}
+
+/// Several processes of one user can have one mirror; here they are threads.
+#[test]
+fn those_who_synchronise_at_once_do_it_one_after_the_other() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    let server = GitServer::start(origin.room(), Serve::Well);
+    thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| sync(&behind(&server, &origin, options())).unwrap());
+        }
+    });
+    assert_eq!(server.most_at_once(), 1);
+}
+
+#[test]
+fn readers_see_one_commit_at_a_time() {
+    let origin = Origin::new();
+    let commit = |round: u32| {
+        let text = round.to_string();
+        let names: Vec<String> = (0..20).map(|it| format!("{it}.md")).collect();
+        let files: Vec<_> = names
+            .iter()
+            .map(|it| (it.as_str(), text.as_str()))
+            .collect();
+        origin.commit_files(&files);
+    };
+    commit(0);
+    let mirror = mirrored(&origin, "");
+    sync(&mirror).unwrap();
+    let is_done = AtomicBool::new(false);
+    let reads = thread::scope(|scope| {
+        let readers = (0..3).map(|_| {
+            scope.spawn(|| {
+                let mut reads = 0;
+                while !is_done.load(Ordering::SeqCst) {
+                    let reading = mirror.read().unwrap();
+                    let all = files(&mirror.tree());
+                    drop(reading);
+                    let texts: std::collections::BTreeSet<_> = all.values().collect();
+                    assert_eq!((all.len(), texts.len()), (20, 1), "{all:?}");
+                    reads += 1;
+                }
+                reads
+            })
+        });
+        let readers: Vec<_> = readers.collect();
+        // Also if something fails here, which then fails the test.
+        let done = Done(&is_done);
+        for round in 1..15 {
+            commit(round);
+            assert_eq!(sync(&mirror).unwrap().files_changed, 20);
+        }
+        drop(done);
+        readers
+            .into_iter()
+            .map(|it| it.join().unwrap())
+            .sum::<u32>()
+    });
+    assert!(reads > 0);
+}
+
+/// Ends the readers.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Asserts that no file below has the canary, and no name either.
+fn assert_nowhere(directory: &Path) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let shown = path.display().to_string();
+        assert!(!shown.contains(CANARY), "{shown}");
+        if path.is_dir() && !path.is_symlink() {
+            assert_nowhere(&path);
+        } else if let Ok(bytes) = fs::read(&path) {
+            let encoded =
+                skillbundle_testkit::base64(format!("x-access-token:{CANARY}").as_bytes());
+            let has = |needle: &str| {
+                bytes
+                    .windows(needle.len())
+                    .any(|it| it == needle.as_bytes())
+            };
+            assert!(!has(CANARY) && !has(&encoded), "{shown}");
+        }
+    }
+}
