@@ -21,6 +21,7 @@ mod project;
 mod public_cases;
 mod readme;
 mod refresh;
+mod repositories;
 mod requests;
 mod roots;
 mod routing;

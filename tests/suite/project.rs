@@ -83,6 +83,11 @@ impl Project {
         self.config.path("skillbundle/config.yaml")
     }
 
+    /// The user's cache, which the program has a directory in.
+    pub(crate) fn cache(&self) -> PathBuf {
+        self.cache.dir().to_owned()
+    }
+
     /// Where the program keeps the journal, since this folder is its home. Made with the first event.
     pub(crate) fn state(&self) -> PathBuf {
         self.path(".local/state")

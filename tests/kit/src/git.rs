@@ -395,8 +395,8 @@ impl Request {
         let rest = head
             .lines()
             .filter(|it| !it.is_empty() && !it.starts_with("Status:"));
-        let rest: String = rest.map(|it| format!("{it}\r\n")).collect();
-        response(status, &rest, body)
+        let rest: Vec<&str> = rest.flat_map(|it| [it, "\r\n"]).collect();
+        response(status, &rest.concat(), body)
     }
 }
 

@@ -124,14 +124,14 @@ fn whatever_a_server_does_a_sync_ends_and_what_there_was_stays() {
 fn what_is_larger_than_allowed_is_not_kept() {
     let origin = Origin::new();
     // Random enough that it does not shrink on its way.
-    let mut number = 1u64;
-    let mut text = String::new();
-    while text.len() < 8 << 20 {
-        number = number
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        text.push_str(&format!("{number:016x}"));
-    }
+    let numbers = std::iter::successors(Some(1u64), |it| {
+        Some(it.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1))
+    });
+    let texts: Vec<String> = numbers
+        .take(1 << 19)
+        .map(|it| format!("{it:016x}"))
+        .collect();
+    let text = texts.concat();
     origin.commit_files(&[("a.md", "1")]);
     let small = || Options {
         max_bytes: 1 << 20,
