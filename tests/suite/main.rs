@@ -26,6 +26,7 @@ mod requests;
 mod roots;
 mod routing;
 mod scripts;
+mod sending;
 mod settings;
 mod spec3;
 mod stats;

@@ -129,33 +129,42 @@ pub(super) struct Wanted<'a> {
     pub(super) path_of: &'a dyn Fn(&str) -> Option<&'a str>,
 }
 
+/// A text of a body, without a copy unless it has escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
 /// The body of a routing decision, as far as it is read.
 #[derive(Deserialize)]
 struct Request<'a> {
     #[serde(borrow)]
-    request: Cow<'a, str>,
+    request: Text<'a>,
 }
 
 /// The same of an ambiguous one.
 #[derive(Deserialize)]
-struct Ambiguity {
-    candidates: Vec<(String, f64)>,
+struct Ambiguity<'a> {
+    #[serde(borrow)]
+    candidates: Vec<(Text<'a>, f64)>,
 }
 
 /// The body of an event of skills that were offered.
 #[derive(Deserialize)]
-struct Offer {
-    context: Option<String>,
-    candidates: Vec<String>,
+struct Offer<'a> {
+    #[serde(borrow)]
+    context: Option<Text<'a>>,
+    #[serde(borrow)]
+    candidates: Vec<Text<'a>>,
 }
 
 /// The body of feedback.
 #[derive(Deserialize)]
 struct Feedback<'a> {
     #[serde(borrow)]
-    skill_path: Cow<'a, str>,
+    skill_path: Text<'a>,
     useful: bool,
-    comment: Option<String>,
+    #[serde(borrow)]
+    comment: Option<Text<'a>>,
 }
 
 impl Usage {
@@ -244,10 +253,10 @@ impl Usage {
         let mut pairs: HashMap<[String; 2], (u64, SystemTime)> = HashMap::new();
         reader.each_body(ROUTING, AMBIGUOUS, wanted.since, |it| {
             // What an edited file holds may be anything; it counts, and names nothing.
-            let Ok(decision) = serde_json::from_str::<Ambiguity>(it.body) else {
+            let Ok(decision) = serde_json::from_str::<Ambiguity<'_>>(it.body) else {
                 return;
             };
-            let mut skills: Vec<&str> = decision.candidates.iter().map(|it| &*it.0).collect();
+            let mut skills: Vec<&str> = decision.candidates.iter().map(|it| &*it.0.0).collect();
             for skill in &skills {
                 self.offer(skill, it.at);
             }
@@ -263,7 +272,7 @@ impl Usage {
         })?;
         reader.each_body(ROUTING, NO_MATCH, wanted.since, |it| {
             if let Ok(decision) = serde_json::from_str::<Request<'_>>(it.body) {
-                unmet.add(&decision.request, it.row);
+                unmet.add(&decision.request.0, it.row);
             }
         })?;
         let pairs = pairs
@@ -288,15 +297,15 @@ impl Usage {
         unmet: &mut Unmet,
     ) -> Result<(), JournalError> {
         reader.each_body(ANALYTICS, OFFERED, wanted.since, |it| {
-            let Ok(offer) = serde_json::from_str::<Offer>(it.body) else {
+            let Ok(offer) = serde_json::from_str::<Offer<'_>>(it.body) else {
                 return;
             };
-            for skill in &offer.candidates {
+            for Text(skill) in &offer.candidates {
                 self.offer(skill, it.at);
             }
             if offer.candidates.is_empty() {
                 self.add(None, midnight(it.at), |it| &mut it.not_found, 1);
-                unmet.add(offer.context.as_deref().unwrap_or_default(), it.row);
+                unmet.add(offer.context.as_ref().map_or("", |it| &it.0), it.row);
             }
         })
     }
@@ -311,11 +320,14 @@ impl Usage {
             } else {
                 |it| &mut it.unhelpful
             };
-            self.add(Some(&feedback.skill_path), midnight(it.at), count, 1);
+            self.add(Some(&feedback.skill_path.0), midnight(it.at), count, 1);
             let comment = feedback.comment.filter(|_| !feedback.useful);
-            if let Some(text) = comment {
-                let comments = &mut self.skill(&feedback.skill_path).comments;
-                comments.push(Comment { at: it.at, text });
+            if let Some(Text(text)) = comment {
+                let comments = &mut self.skill(&feedback.skill_path.0).comments;
+                comments.push(Comment {
+                    at: it.at,
+                    text: text.into_owned(),
+                });
                 // Twice as many as are wanted, so that few of them are sorted more than once.
                 if comments.len() > 2 * wanted.top {
                     keep_latest(comments, wanted.top);
@@ -395,9 +407,12 @@ impl Unmet {
 /// The text of a request that found nothing.
 fn request_in(body: &str) -> Option<String> {
     if let Ok(decision) = serde_json::from_str::<Request<'_>>(body) {
-        return Some(decision.request.into_owned());
+        return Some(decision.request.0.into_owned());
     }
-    serde_json::from_str::<Offer>(body).ok()?.context
+    serde_json::from_str::<Offer<'_>>(body)
+        .ok()?
+        .context
+        .map(|it| it.0.into_owned())
 }
 
 fn keep_latest(comments: &mut Vec<Comment>, top: usize) {

@@ -11,7 +11,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -295,6 +295,10 @@ impl Buffer {
 
     fn dropped(&self) -> Result<u64, JournalError> {
         let path = self.beside(".dropped");
+        // A pipe would keep us waiting.
+        if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file()) {
+            return Ok(0);
+        }
         match fs::read_to_string(&path) {
             // Half a number is none: it is written in one go, so this is no file of ours.
             Ok(text) => Ok(text.trim().parse().unwrap_or(0)),
@@ -438,13 +442,27 @@ fn ends_with_line(file: &mut File) -> io::Result<bool> {
 /// Lines of a file that are not empty, half a line at the end as well, and its bytes. What is no file
 /// has none.
 fn lines_in(path: &Path) -> io::Result<(u64, u64)> {
+    let (mut lines, mut bytes) = (0, 0);
     if !fs::symlink_metadata(path)?.is_file() {
-        return Ok((0, 0));
+        return Ok((lines, bytes));
     }
-    let bytes = fs::read(path)?;
-    let lines = bytes.split(|it| *it == b'\n');
-    let lines = lines.filter(|it| !it.is_empty()).count();
-    Ok((lines as u64, bytes.len() as u64))
+    let mut reader = BufReader::new(File::open(path)?);
+    let mut is_within = false;
+    loop {
+        let chunk = reader.fill_buf()?;
+        if chunk.is_empty() {
+            return Ok((lines, bytes));
+        }
+        for byte in chunk {
+            // A line is counted with its first byte.
+            let is_end = *byte == b'\n';
+            lines += u64::from(!is_end && !is_within);
+            is_within = !is_end;
+        }
+        let size = chunk.len();
+        bytes += size as u64;
+        reader.consume(size);
+    }
 }
 
 #[cfg(test)]

@@ -27,8 +27,6 @@ pub struct EventCount<'a> {
     pub day: SystemTime,
     /// How many.
     pub count: u64,
-    /// When the first of them happened.
-    pub first: SystemTime,
     /// When the last of them happened.
     pub last: SystemTime,
 }
@@ -42,8 +40,6 @@ pub struct InvocationCount<'a> {
     pub day: SystemTime,
     /// How often.
     pub count: u64,
-    /// When it was first asked for on that day.
-    pub first: SystemTime,
     /// When it was last asked for on that day.
     pub last: SystemTime,
 }
@@ -82,7 +78,7 @@ impl Reader {
         // The columns are those of `idx_events_counts`, so that they come in groups.
         let sql = format!(
             "SELECT kind, name, skill_name, correlation_id IS NULL, created_at / {DAY}, \
-             count(*), min(created_at), max(created_at) FROM events WHERE created_at >= ?1 \
+             count(*), max(created_at) FROM events WHERE created_at >= ?1 \
              GROUP BY kind, name, skill_name, correlation_id IS NULL, created_at / {DAY}"
         );
         self.each_of(&sql, [earliest(since)], |row| {
@@ -93,8 +89,7 @@ impl Reader {
                 is_correlated: !row.get::<_, bool>(3)?,
                 day: from_microseconds(row.get::<_, i64>(4)? * DAY),
                 count: count(row, 5)?,
-                first: from_microseconds(row.get(6)?),
-                last: from_microseconds(row.get(7)?),
+                last: from_microseconds(row.get(6)?),
             });
             Ok(())
         })
@@ -107,7 +102,7 @@ impl Reader {
         mut take: impl FnMut(InvocationCount<'_>),
     ) -> Result<(), JournalError> {
         let sql = format!(
-            "SELECT skill_name, created_at / {DAY}, count(*), min(created_at), max(created_at) \
+            "SELECT skill_name, created_at / {DAY}, count(*), max(created_at) \
              FROM skill_invocations WHERE created_at >= ?1 GROUP BY skill_name, created_at / {DAY}"
         );
         self.each_of(&sql, [earliest(since)], |row| {
@@ -115,8 +110,7 @@ impl Reader {
                 skill: row.get_ref(0)?.as_str()?,
                 day: from_microseconds(row.get::<_, i64>(1)? * DAY),
                 count: count(row, 2)?,
-                first: from_microseconds(row.get(3)?),
-                last: from_microseconds(row.get(4)?),
+                last: from_microseconds(row.get(3)?),
             });
             Ok(())
         })

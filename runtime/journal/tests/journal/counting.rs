@@ -144,14 +144,14 @@ fn events_are_counted_by_kind_name_skill_and_day() {
     assert_eq!(counted(&reader), expected());
     // A time within a day counts what came after it alone.
     for (since, expected) in [
-        (None, Some((2, at(0, 0), at(0, DAY - 1)))),
-        (Some(at(0, 1)), Some((1, at(0, DAY - 1), at(0, DAY - 1)))),
+        (None, Some((2, at(0, DAY - 1)))),
+        (Some(at(0, 1)), Some((1, at(0, DAY - 1)))),
         (Some(at(1, 0)), None),
     ] {
         let mut found = None;
         let read = reader.count_events(since, |it| {
             if (it.name, it.skill, it.day) == ("skill_loaded", Some("pdf"), at(0, 0)) {
-                found = Some((it.count, it.first, it.last));
+                found = Some((it.count, it.last));
             }
         });
         read.unwrap();
@@ -166,14 +166,13 @@ fn invocations_are_counted_by_skill_and_day() {
     let path = directory.path().join("journal.db");
     write(&path);
     let reader = Reader::open(&path).unwrap();
-    let count = |day, count, first, last| InvocationCount {
+    let count = |day, count, last| InvocationCount {
         skill: "task",
         day: at(day, 0),
         count,
-        first: at(day, first),
         last: at(day, last),
     };
-    let mut expected = [count(0, 2, 11, 12), count(2, 1, 13, 13)].into_iter();
+    let mut expected = [count(0, 2, 12), count(2, 1, 13)].into_iter();
     let read = reader.count_invocations(None, |it| assert_eq!(Some(it), expected.next()));
     read.unwrap();
     assert_eq!(expected.next(), None);
