@@ -4,6 +4,7 @@
 
 mod leaks;
 mod load;
+mod tls;
 
 use std::fs;
 use std::process::Command;

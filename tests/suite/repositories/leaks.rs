@@ -117,6 +117,7 @@ fn the_token_is_nowhere_through_success_and_failure() {
 }
 
 /// A server that is told to stop while git hangs leaves no git behind.
+#[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_ends_takes_its_git_along() {
     let (origin, _) = one_skill();
@@ -135,6 +136,7 @@ fn a_server_that_ends_takes_its_git_along() {
 }
 
 /// The command lines of all programs that name this URL.
+#[cfg(target_os = "linux")]
 fn gits_with(url: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let lines = processes.filter_map(|it| {
