@@ -55,7 +55,7 @@ impl Publishing {
 
     /// Publishes until the journal ends.
     pub(super) fn run(&mut self, signals: &Signals) {
-        let longest = self.options.interval * LONGEST_PAUSE;
+        let longest = self.options.interval.saturating_mul(LONGEST_PAUSE);
         let mut pause = self.options.interval;
         let mut wait = pause;
         let mut works = true;
@@ -84,11 +84,9 @@ impl Publishing {
                     pause = self.options.interval;
                     wait = pause;
                 }
-                // A random half is left out, so that many machines do not come back at once.
                 Err(fault) => {
-                    let asked = fault.retry_after.unwrap_or_default().min(longest);
-                    wait = pause.mul_f64(0.5 + fastrand::f64() / 2.0).max(asked);
-                    pause = (pause * 2).min(longest);
+                    wait = rest(pause, longest, fault.retry_after, fastrand::f64());
+                    pause = pause.saturating_mul(2).min(longest);
                 }
             }
         }
@@ -189,11 +187,40 @@ impl Publishing {
     }
 }
 
+/// How long to wait after a fault: at least half of the pause and up to all of it, by chance (0 to 1), so
+/// that many machines do not come back at once, and as long as the server asks for within the longest.
+fn rest(pause: Duration, longest: Duration, asked: Option<Duration>, chance: f64) -> Duration {
+    let spread = pause.mul_f64(0.5 + chance / 2.0);
+    spread.max(asked.unwrap_or_default()).min(longest)
+}
+
 impl From<JournalError> for Fault {
     fn from(error: JournalError) -> Self {
         Self {
             error,
             retry_after: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rest_is_a_part_of_the_pause_or_what_the_server_asks_for() {
+        for (pause, asked, chance, expected) in [
+            (30, None, 0.0, 15),
+            (30, None, 1.0, 30),
+            (900, None, 1.0, 900),
+            (30, Some(0), 0.0, 15),
+            (30, Some(120), 0.5, 120),
+            (30, Some(86_400), 0.5, 900),
+            (30, Some(u64::MAX), 0.5, 900),
+        ] {
+            let seconds = Duration::from_secs;
+            let found = rest(seconds(pause), seconds(900), asked.map(seconds), chance);
+            assert_eq!(found, seconds(expected), "{pause} {asked:?} {chance}");
         }
     }
 }
