@@ -109,7 +109,7 @@ fn ambiguous(found: &Found<'_>, out: &mut Output) -> io::Result<()> {
         table.row([&grouped(it.count), &day_of(it.last), one, other]);
     }
     let more = more(found.usage.pair_count, found);
-    section("Mixed up", &table, more, out)
+    section("Ambiguous", &table, more, out)
 }
 
 fn unhelpful(found: &Found<'_>, out: &mut Output) -> io::Result<()> {

@@ -316,10 +316,15 @@ fn every_type_is_sent_with_its_fields_and_texts_only_on_request() {
             &json!({ "skill_path": "forms", "useful": true }),
         );
         assert_eq!(told["recorded"], true, "it waits to be sent: {told}");
+        // The run of a handler is sent, and not what it was given.
+        let invocation =
+            json!({ "name": "typed", "input": { "it": SECRET }, "invoking_agent": "A" });
+        let result = session.tool("invoke_skill", &invocation);
+        assert!(result["isError"] != true, "{result}");
         let ended = session.finish();
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         let events = waiting(&project);
-        assert_eq!(events.len(), 12, "{events:?}");
+        assert_eq!(events.len(), 13, "{events:?}");
         let mut seen = BTreeSet::new();
         for event in &events {
             let name = event["type"].as_str().expect("a type");
@@ -335,11 +340,18 @@ fn every_type_is_sent_with_its_fields_and_texts_only_on_request() {
         }
         let all: BTreeSet<String> = EVENT_TYPES.iter().map(|it| it.name.to_owned()).collect();
         assert_eq!(seen, all);
-        let script = events.iter().find(|it| it["type"] == "script_executed");
-        let mut script = script.expect("it was seen")["data"].clone();
-        assert!(script["duration_ms"].take().is_u64());
-        let expected = json!({ "skill_path": "forms", "file": "fill.sh", "execution_mode": "server", "success": false, "exit_code": 3, "duration_ms": null, "args_provided": true });
-        assert_eq!(script, expected);
+        let scripts = events.iter().filter(|it| it["type"] == "script_executed");
+        let scripts = scripts.map(|it| {
+            let mut data = it["data"].clone();
+            assert!(data["duration_ms"].take().is_u64());
+            data
+        });
+        let script = |skill, file, success, exit_code, args_provided| json!({ "skill_path": skill, "file": file, "execution_mode": "server", "success": success, "exit_code": exit_code, "duration_ms": null, "args_provided": args_provided });
+        let expected = [
+            script("forms", "fill.sh", false, 3, true),
+            script("typed", "run.sh", true, 0, false),
+        ];
+        assert_eq!(scripts.collect::<Vec<_>>(), expected);
         assert_nowhere(project.dir(), SECRET);
         if !texts {
             assert_nowhere(project.dir(), "elephants");

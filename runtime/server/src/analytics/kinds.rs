@@ -62,7 +62,7 @@ pub static EVENT_TYPES: &[EventType] = &[
     },
     EventType {
         name: "script_executed",
-        meaning: "`run_script` has run a script of a skill; whether it had arguments, not which",
+        meaning: "a script of a skill has run, by `run_script` or for an invocation; whether it had arguments, not which",
         fields: &[
             "skill_path",
             "file",
