@@ -35,6 +35,11 @@ pub(crate) fn directory() -> Option<PathBuf> {
     }
 }
 
+/// Where the mirrors of git repositories are, whether it exists or not; `None` if there is no cache.
+pub(crate) fn mirrors() -> Option<PathBuf> {
+    Some(directory()?.join("git"))
+}
+
 /// Opens the cache, unless it would lie inside one of these directories, which are read as skills.
 /// A cache that cannot be used is reported once: everything works without it, but slower.
 pub(crate) fn open(roots: &[&Path]) -> Option<Store> {

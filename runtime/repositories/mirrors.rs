@@ -38,7 +38,7 @@ pub(crate) struct Mirrors {
 impl Mirrors {
     /// Names them. Nothing is read or written yet.
     pub(super) fn open(repositories: &Repositories) -> Result<Self> {
-        let directory = cache::directory().ok_or_else(|| {
+        let directory = cache::mirrors().ok_or_else(|| {
             with_help(
                 "there is no cache directory to keep the files of a repository in",
                 &format!("name one in {}", cache::VARIABLE),
@@ -53,7 +53,7 @@ impl Mirrors {
         };
         let mirror = |location: &Location| {
             let name = hex(&sha256(format!("{location:?}").as_bytes())[..NAME_BYTES]);
-            let directory = directory.join("git").join(name);
+            let directory = directory.join(name);
             Mirror::new(location.clone(), directory, options.clone())
         };
         let all: Vec<_> = repositories.locations.iter().map(mirror).collect();
@@ -69,9 +69,9 @@ impl Mirrors {
         self.all.iter().all(|it| it.state().is_some())
     }
 
-    /// Whether any of them has files.
-    pub(crate) fn have_files(&self) -> bool {
-        self.all.iter().any(|it| it.commit().is_some())
+    /// How many of them have files.
+    pub(crate) fn count(&self) -> usize {
+        self.all.iter().filter(|it| it.commit().is_some()).count()
     }
 
     /// Tells one state of all of them from another, by one system call each.

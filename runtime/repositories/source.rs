@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub(crate) struct GitSource {
     directories: Directories,
     /// The fingerprint of what was loaded last; 0 if nothing was.
     loaded: AtomicU64,
+    /// How many of the mirrors had files then.
+    loaded_mirrors: AtomicUsize,
     /// Whether a first attempt to synchronise has ended.
     was_tried: Mutex<bool>,
     tried: Condvar,
@@ -40,6 +42,7 @@ impl GitSource {
             directories: Directories::mirrored(Arc::clone(&mirrors))?,
             mirrors,
             loaded: AtomicU64::new(0),
+            loaded_mirrors: AtomicUsize::new(0),
             was_tried: Mutex::new(false),
             tried: Condvar::new(),
         })
@@ -47,7 +50,7 @@ impl GitSource {
 
     /// Waits for the first attempt to synchronise, if there are no files at all.
     fn await_first_copy(&self) {
-        if self.mirrors.have_files() {
+        if self.mirrors.count() > 0 {
             return;
         }
         let was_tried = self
@@ -98,10 +101,19 @@ impl Source for GitSource {
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         self.await_first_copy();
-        if !self.mirrors.have_files() {
+        let mirrors = self.mirrors.count();
+        if mirrors < self.loaded_mirrors.load(Ordering::Relaxed) {
+            // Somebody has cleaned the cache. Skills do not go away by that.
+            return Err(Error::Source(
+                "the copy on this machine was removed; the next synchronisation makes a new one"
+                    .to_owned(),
+            ));
+        }
+        if mirrors == 0 {
             return self.instead().map(|it| self.note(it));
         }
         let mut loaded = self.directories.load(previous)?;
+        self.loaded_mirrors.store(mirrors, Ordering::Relaxed);
         loaded.notices.extend(self.mirrors.notices());
         Ok(self.note(loaded))
     }
@@ -116,7 +128,11 @@ impl Source for GitSource {
     }
 
     fn stored(&self) -> Option<Loaded> {
-        self.directories.stored()
+        let stored = self.directories.stored()?;
+        let roots = stored.bundle.catalog().and_then(|it| it.roots());
+        let mirrors = roots.map_or(0, |roots| roots.len());
+        self.loaded_mirrors.store(mirrors, Ordering::Relaxed);
+        Some(stored)
     }
 
     fn discard(&self, damaged: &Bundle) {

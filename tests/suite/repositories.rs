@@ -224,6 +224,30 @@ fn several_repositories_are_one_library() {
     assert_eq!(commits, heads);
 }
 
+/// One of them was never there, at this start and at the next.
+#[test]
+fn a_repository_that_is_missing_does_not_hold_back_the_others() {
+    let (_first, url) = one_skill();
+    let (second, missing) = one_skill();
+    fs::rename(second.bare(), second.room().join("away")).expect("it is there");
+    let project = Project::new();
+    for start in 1..=3 {
+        let mut command = command(&project, &["serve", "--repo", &missing], &url);
+        command.args(["--set", "log.level=info"]);
+        let mut session = Session::start(command);
+        session.initialize(LEGACY);
+        let answer = refresh(&mut session);
+        assert_eq!(answer["success"], false, "{start}: {answer}");
+        assert!(text(&mut session).contains("first"), "{start}");
+        let ended = session.finish();
+        assert!(
+            !ended.stderr.contains("was removed"),
+            "{start}: {}",
+            ended.stderr
+        );
+    }
+}
+
 #[test]
 fn a_bundle_of_a_repository_has_its_commit_and_nothing_else_of_it() {
     let (origin, url) = one_skill();
@@ -418,4 +442,29 @@ fn the_token_goes_to_its_hosts_alone() {
     let host = format!("git.token_hosts={}", server.host());
     assert_eq!(list(false, &["--set", &host]).code, Some(0));
     assert_eq!(list(true, &[]).code, Some(0));
+}
+
+#[test]
+fn the_cache_lists_mirrors_and_removes_those_that_nobody_uses() {
+    let (_origin, url) = one_skill();
+    let project = Project::new();
+    let cache = |action: &str, more: &[&str]| {
+        let mut command = project.command();
+        let ran = finish(command.args(["cache", action, "--json"]).args(more));
+        serde_json::from_str::<Value>(&ran.stdout).expect("JSON")
+    };
+    let mut session = serve(&project, &url);
+    refresh(&mut session);
+    let listed = cache("list", &[]);
+    assert_eq!(listed["mirrors"][0]["repository"], url, "{listed}");
+    assert_eq!(cache("clean", &[])["removed_mirror_count"], 0);
+    assert_eq!(cache("clean", &["--all"])["removed_mirror_count"], 1);
+    assert_eq!(cache("list", &[])["mirrors"], json!([]));
+    // The server has what it had, and makes a new one.
+    assert!(text(&mut session).contains("first"));
+    assert_eq!(refresh(&mut session)["success"], true);
+    assert_eq!(
+        cache("list", &[])["mirrors"].as_array().map(Vec::len),
+        Some(1)
+    );
 }

@@ -10,6 +10,7 @@
 
 mod checkout;
 mod error;
+mod kept;
 mod location;
 mod mirror;
 mod program;
@@ -19,6 +20,7 @@ mod tree;
 
 pub use checkout::{Head, write_head};
 pub use error::GitError;
+pub use kept::{Kept, kept};
 pub use location::{Location, LocationError, Protocol};
 pub use mirror::{Mirror, Options, Reading, Synced};
 pub use program::{stop_all, stop_flag};

@@ -519,6 +519,26 @@ impl Mirror {
     }
 }
 
+/// The locks of a mirror's directory, if nobody has one.
+pub(crate) fn lock_to_remove(directory: &Path) -> io::Result<Option<Vec<File>>> {
+    let mut locks = Vec::new();
+    for name in ["sync.lock", "tree.lock"] {
+        let lock = File::open(directory.join(name));
+        match lock {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            lock => {
+                let lock = lock?;
+                match lock.try_lock() {
+                    Ok(()) => locks.push(lock),
+                    Err(TryLockError::WouldBlock) => return Ok(None),
+                    Err(TryLockError::Error(error)) => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(Some(locks))
+}
+
 /// Files that differ between two trees.
 fn changes(
     program: &Program,

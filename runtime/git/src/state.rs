@@ -45,6 +45,11 @@ impl State {
         UNIX_EPOCH + Duration::from_micros(self.synced)
     }
 
+    /// The URL of the repository. It holds no password.
+    pub fn url(&self) -> &str {
+        &self.wanted.url
+    }
+
     /// Reads what was noted. `None` if nothing was, or nothing that is understood.
     pub(crate) fn read(file: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(file).ok()?).ok()

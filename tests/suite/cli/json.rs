@@ -109,6 +109,15 @@ fn every_field_has_its_documented_type_in_every_command() {
     session.initialize(LEGACY);
     session.tool_text("skills_list", &serde_json::json!({}));
     session.finish();
+    // And a mirror.
+    let origin = skillbundle_testkit::Origin::new();
+    origin.commit_files(&[(
+        "a/SKILL.md",
+        "---\nname: a\ndescription: Does a\n---\nText\n",
+    )]);
+    let url = format!("--repo=file://{}", origin.bare().display());
+    let listed = project.run(&["list", "--set", "git.protocols=file", &url]);
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
     let fields = documented();
     let mut seen = BTreeSet::new();
     for (line, code, command) in [
