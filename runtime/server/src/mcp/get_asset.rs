@@ -6,7 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use skillbundle_format::{Catalog, Error, File, MAX_FILE_BYTES, Role, Skill};
+use skillbundle_search::typos;
 
+use super::skill::COMPARED;
 use super::tool_result::{ToolError, ToolResult, shortened};
 use super::tools::ToolCall;
 use super::toolset::ToolSet;
@@ -66,10 +68,29 @@ pub(crate) fn named_skill<'a>(
     named: &str,
     toolset: ToolSet,
 ) -> Result<Skill<'a>, ToolError> {
-    catalog.find(named)?.ok_or_else(|| ToolError::NoSkill {
-        path: shortened(named),
-        lister: toolset.first(&["list_skills", "skills_list", "skills_search"]),
-    })
+    match catalog.find(named)? {
+        Some(skill) => Ok(skill),
+        None => Err(ToolError::NoSkill {
+            path: shortened(named),
+            meant: meant(catalog, named)?,
+            lister: toolset.first(&["list_skills", "skills_list", "skills_search"]),
+        }),
+    }
+}
+
+/// The path of the skill whose path or name this may be a typing mistake for.
+fn meant(catalog: Catalog<'_>, named: &str) -> Result<Option<String>, Error> {
+    let mut nearest: Option<(usize, &str)> = None;
+    for skill in catalog.listed().take(COMPARED) {
+        let skill = skill?;
+        let distances = [skill.path, skill.name].map(|it| typos(named, it));
+        if let Some(distance) = distances.into_iter().flatten().min()
+            && nearest.is_none_or(|(least, _)| distance < least)
+        {
+            nearest = Some((distance, skill.path));
+        }
+    }
+    Ok(nearest.map(|(_, path)| path.to_owned()))
 }
 
 /// The type of a file, as answers tell it.

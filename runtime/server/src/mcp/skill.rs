@@ -31,7 +31,7 @@ const SUGGESTIONS: usize = 3;
 
 /// Skills whose names are compared with an unknown one. More would make a wrong name the slowest
 /// call of all.
-const COMPARED: usize = 10_000;
+pub(crate) const COMPARED: usize = 10_000;
 
 pub(crate) fn run(call: &ToolCall<'_>) -> Result<ToolResult, ToolError> {
     let name = call.arguments.only(&NAMES)?.text_by(&NAMES)?;

@@ -92,9 +92,11 @@ pub(crate) enum ToolError {
         "stale cursor: the skills have changed since it was issued; search again without `cursor`"
     )]
     StaleCursor,
-    #[error("skill not found: {path}{}", Hint(*.lister, "lists the paths"))]
+    #[error("skill not found: {path}{}", Hint(.meant.as_deref(), *.lister))]
     NoSkill {
         path: String,
+        /// The skill that it may be a typing mistake for.
+        meant: Option<String>,
         /// The tool that shows what there is.
         lister: Option<&'static str>,
     },
@@ -133,8 +135,8 @@ pub(crate) enum ToolError {
 
 struct Known<'a>(&'a [&'static str]);
 
-/// What a tool would show, if there is such a tool.
-struct Hint(Option<&'static str>, &'static str);
+/// What may have been meant instead, and the tool that shows what there is.
+struct Hint<'a>(Option<&'a str>, Option<&'static str>);
 
 impl ToolResult {
     /// A text to be read, such as a skill, with what programs may want to know about it.
@@ -310,11 +312,15 @@ impl std::fmt::Display for Known<'_> {
     }
 }
 
-impl std::fmt::Display for Hint {
+impl std::fmt::Display for Hint<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Some(tool) => write!(f, "; `{tool}` {}", self.1),
-            None => Ok(()),
+        match (self.0, self.1) {
+            (None, None) => Ok(()),
+            (None, Some(lister)) => write!(f, "; `{lister}` lists the paths"),
+            (Some(meant), None) => write!(f, "; did you mean `{meant}`?"),
+            (Some(meant), Some(lister)) => {
+                write!(f, "; did you mean `{meant}`? `{lister}` lists the paths")
+            }
         }
     }
 }

@@ -343,7 +343,7 @@ fn report_usage_takes_what_its_schema_says() {
         ),
         (
             json!({ "skill_path": "gti", "useful": true }),
-            "skill not found: gti; `skills_search` lists the paths",
+            "skill not found: gti; did you mean `git`? `skills_search` lists the paths",
         ),
     ] {
         let answer = client.tool("report_usage", &arguments);
