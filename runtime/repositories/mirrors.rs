@@ -74,7 +74,7 @@ impl Mirrors {
         self.all.iter().filter(|it| it.commit().is_some()).count()
     }
 
-    /// Tells one state of all of them from another, by one system call each.
+    /// Tells one state of all of them from another, by two system calls each.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hash = DefaultHasher::new();
         for mirror in &self.all {

@@ -12,12 +12,12 @@ use skillbundle_format::{Catalog, Skill};
 
 use crate::project::{Project, bytes_of, copy_tree, finish, material, open, say, test_with};
 
-/// Cases that need a running server or a repository; `refresh.rs` and `wire.rs`
-/// have tests of the same kinds.
+/// Cases that need a running server or a repository; `refresh.rs`, `wire.rs` and
+/// `repositories.rs` have tests of the same kinds.
 const NOT_HERE: [(&str, &str); 3] = [
     ("refresh", "refresh.rs"),
     ("protocol", "refresh.rs"),
-    ("sync", "needs a repository"),
+    ("sync", "repositories.rs"),
 ];
 
 /// Expectations that the project meets in another way, and why.

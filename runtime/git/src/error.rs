@@ -102,6 +102,10 @@ pub enum GitError {
 const PRIVATE: &str =
     "it is private or does not exist: set GITHUB_TOKEN, or let git's credential helper know it";
 
+/// What to do if a repository is elsewhere, as after it was renamed.
+const REDIRECTED: &str = "it has another URL now, which a browser shows: name that one \
+    (redirections are not followed, since a token would go along)";
+
 /// Parts of what git says, and what to do about them.
 const HELP: &[(&str, &str)] = &[
     ("could not read Username", PRIVATE),
@@ -131,10 +135,11 @@ const HELP: &[(&str, &str)] = &[
         "Host key verification failed",
         "connect once by hand, so that ssh knows the host",
     ),
-    (
-        "redirect",
-        "name the URL that it redirects to: redirections are not followed, since a token would go along",
-    ),
+    ("redirect", REDIRECTED),
+    ("returned error: 301", REDIRECTED),
+    ("returned error: 302", REDIRECTED),
+    ("returned error: 307", REDIRECTED),
+    ("returned error: 308", REDIRECTED),
     (
         "transport 'file' not allowed",
         "add `file` to the setting git.protocols",

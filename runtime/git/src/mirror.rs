@@ -23,10 +23,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::GitError;
 use crate::location::{Location, Reference, USUAL_DIRECTORY};
-use crate::program::{Limits, Program};
+use crate::program::{Limits, Program, size_of};
 use crate::state::{State, Wanted, now};
 use crate::token::Token;
-use crate::tree::Listing;
+use crate::tree::{LeftOut, Listing};
 use directory::{in_directory, is_private, link, open_lock, remove_directory, remove_leftovers};
 
 /// The commit that was fetched, and the one that is mirrored.
@@ -106,21 +106,28 @@ impl Mirror {
         self.directory.join("tree")
     }
 
-    /// The commit whose files are there, found by one system call; `None` if there are none.
+    /// The commit whose files are there, found by two system calls; `None` if there are none.
     pub fn commit(&self) -> Option<String> {
-        let target = fs::read_link(self.tree()).ok()?;
-        Some(target.file_name()?.to_str()?.to_owned())
+        let tree = self.tree();
+        let target = fs::read_link(&tree).ok()?;
+        let commit = target.file_name()?.to_str()?.to_owned();
+        tree.is_dir().then_some(commit)
     }
 
     /// What it has; `None` if it was never synchronised.
     pub fn state(&self) -> Option<State> {
         let state = State::read(&self.file("state.json"))?;
-        let is_there = || fs::read_link(self.tree()).is_ok_and(|it| it == tree_of(&state.commit));
+        let is_there = || self.commit().is_some_and(|it| it == state.commit);
         (state.wanted == self.wanted() && is_there()).then_some(state)
     }
 
     /// Keeps its files as they are. Waits, for some milliseconds at most, if they are being replaced.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be used, or somebody else could change it.
     pub fn read(&self) -> Result<Reading, GitError> {
+        self.check_privacy()?;
         let shared = |name| {
             let path = self.file(name);
             let lock = open_lock(&path)?;
@@ -208,7 +215,7 @@ impl Mirror {
         self.file("objects.git")
     }
 
-    /// Makes the directory, and checks that it is ours alone.
+    /// Makes the directory.
     fn prepare(&self) -> Result<(), GitError> {
         let path = self.file("trees");
         let mut builder = DirBuilder::new();
@@ -216,7 +223,12 @@ impl Mirror {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path).map_err(in_directory(&path))?;
-        for path in [&self.directory, &path] {
+        self.check_privacy()
+    }
+
+    /// Fails if somebody else could change the files.
+    fn check_privacy(&self) -> Result<(), GitError> {
+        for path in [&self.directory, &self.file("trees")] {
             let metadata = fs::symlink_metadata(path).map_err(in_directory(path))?;
             if !is_private(&metadata) {
                 return Err(GitError::NotPrivate(path.clone()));
@@ -360,6 +372,7 @@ impl Mirror {
             program.call(&init).output(limits)?;
         }
         let wanted = format!("+{}:{INCOMING}", found.name);
+        let most = size_of(&repository).saturating_add(self.options.max_bytes);
         let fetch = program
             .call(&[
                 "fetch",
@@ -377,7 +390,7 @@ impl Mirror {
             .in_repository(&repository)
             .with(&self.location, self.options.token.as_ref());
         fetch.output(&Limits {
-            size: Some((repository.clone(), self.options.max_bytes)),
+            size: Some((repository.clone(), most)),
             ..limits.clone()
         })?;
         let commit = git(&["rev-parse", "--verify", &format!("{INCOMING}^{{commit}}")])?;
@@ -387,8 +400,7 @@ impl Mirror {
             let call = program.call(&arguments).in_repository(&repository);
             Listing::read(&call.output(limits)?, self.options.max_bytes)?
         };
-        let target = self.directory.join(tree_of(&commit));
-        let (files, left_out) = self.write(program, listing, &target, limits)?;
+        let (files, left_out) = self.write(program, listing, limits)?;
         let files_changed = match &before {
             Some(state) if state.tree == tree => 0,
             Some(state) => {
@@ -406,9 +418,9 @@ impl Mirror {
             tree,
             wanted: self.wanted(),
         };
-        self.publish(&state, limits)?;
         git(&["update-ref", CURRENT, &commit])?;
         git(&["update-ref", "-d", INCOMING])?;
+        self.publish(&state, limits)?;
         self.tidy(program, limits);
         Ok(Synced {
             state,
@@ -424,23 +436,25 @@ impl Mirror {
     ) -> Result<(String, String), GitError> {
         let tree_at = |directory: &str| {
             let name = format!("{commit}:{directory}");
-            let tree = git(&["rev-parse", "--verify", "--quiet", &name]).ok()?;
-            let kind = git(&["cat-file", "-t", &tree]).ok()?;
-            (kind == "tree").then_some((directory.to_owned(), tree))
+            let tree = match git(&["rev-parse", "--verify", "--quiet", &name]) {
+                // There is nothing of this name. Any other error says nothing about that.
+                Err(GitError::Failed { .. }) => return Ok(None),
+                tree => tree?,
+            };
+            let is_tree = git(&["cat-file", "-t", &tree])? == "tree";
+            Ok::<_, GitError>(is_tree.then(|| (directory.to_owned(), tree)))
         };
-        match &self.location.directory {
-            Some(wanted) => tree_at(wanted).ok_or_else(|| GitError::NoDirectory {
+        if let Some(wanted) = &self.location.directory {
+            return tree_at(wanted)?.ok_or_else(|| GitError::NoDirectory {
                 wanted: wanted.clone(),
                 commit: commit.to_owned(),
-            }),
-            None => match tree_at(USUAL_DIRECTORY) {
-                Some(found) => Ok(found),
-                None => Ok((
-                    String::new(),
-                    git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?,
-                )),
-            },
+            });
         }
+        if let Some(usual) = tree_at(USUAL_DIRECTORY)? {
+            return Ok(usual);
+        }
+        let whole = git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?;
+        Ok((String::new(), whole))
     }
 
     /// Writes the files beside those that are read.
@@ -448,24 +462,30 @@ impl Mirror {
         &self,
         program: &Program,
         listing: Listing,
-        target: &Path,
         limits: &Limits,
-    ) -> Result<(usize, Vec<crate::LeftOut>), GitError> {
-        let new = self.file("trees").join("new");
+    ) -> Result<(usize, Vec<LeftOut>), GitError> {
+        let new = self.new_tree();
         // A process that was killed has left it.
         remove_directory(&new)?;
         fs::create_dir(&new).map_err(in_directory(&new))?;
-        let written = listing.write(program, &self.repository(), &new, limits)?;
-        // Whatever is there is not current, and was left by a process that was killed.
-        remove_directory(target)?;
-        fs::rename(&new, target).map_err(in_directory(target))?;
-        Ok(written)
+        listing.write(program, &self.repository(), &new, limits)
     }
 
-    /// Makes a tree the current one, once nobody reads the one before.
+    /// Where the next files are written.
+    fn new_tree(&self) -> PathBuf {
+        self.file("trees").join("new")
+    }
+
+    /// Makes what was written the current files, once nobody reads those before. If the process dies
+    /// on the way, the link is the old one or the new one; a state that does not fit it is none, and
+    /// the next synchronisation begins anew.
     fn publish(&self, state: &State, limits: &Limits) -> Result<(), GitError> {
         let gate = self.lock("gate.lock", limits)?;
         let lock = self.lock("tree.lock", limits)?;
+        let target = self.directory.join(tree_of(&state.commit));
+        // A process that was killed has left it, even if the link leads there.
+        remove_directory(&target)?;
+        fs::rename(self.new_tree(), &target).map_err(in_directory(&target))?;
         let (new, tree) = (self.file("tree.new"), self.tree());
         if let Err(error) = fs::remove_file(&new)
             && error.kind() != io::ErrorKind::NotFound
@@ -473,15 +493,13 @@ impl Mirror {
             return Err(in_directory(&new)(error));
         }
         link(&tree_of(&state.commit), &new).map_err(in_directory(&new))?;
-        fs::rename(&new, &tree).map_err(in_directory(&tree))?;
         self.note(state)?;
+        fs::rename(&new, &tree).map_err(in_directory(&tree))?;
         // Whoever reads now reads the new one.
         drop((lock, gate));
         let trees = self.file("trees");
-        for entry in fs::read_dir(&trees)
-            .map_err(in_directory(&trees))?
-            .flatten()
-        {
+        let entries = fs::read_dir(&trees).map_err(in_directory(&trees))?;
+        for entry in entries.flatten() {
             if entry.file_name() != *state.commit {
                 // What cannot be removed now goes the next time.
                 let _ = remove_directory(&entry.path());

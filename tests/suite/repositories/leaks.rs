@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{ALLOW, one_skill, refresh, skill};
-use crate::project::{LEGACY, Project, Session, base64};
+use crate::project::{LEGACY, Project, Session, base64, finish};
 use skillbundle_testkit::{GitServer, Serve};
 
 const CANARY: &str = "ghp_canary0123456789abcdef";
@@ -114,6 +114,29 @@ fn the_token_is_nowhere_through_success_and_failure() {
     assert_clean_below(&project.cache());
     assert_clean_below(origin.room());
     assert!(!project.path("trace2").exists());
+}
+
+/// No answer at all, where the address is the only thing to talk about.
+#[test]
+fn the_token_is_not_in_the_error_of_a_host_that_cannot_be_reached() {
+    let project = Project::new();
+    let mut list = super::command(&project, &["list"], "https://127.0.0.1:1/r.git");
+    list.args(["--set", "git.protocols=https"]);
+    list.args(["--set", "git.token_hosts=127.0.0.1:1"])
+        .env("GITHUB_TOKEN", CANARY);
+    let listed = finish(&mut list);
+    assert_eq!(
+        (listed.code, &*listed.stdout),
+        (Some(2), ""),
+        "{}",
+        listed.stderr
+    );
+    assert!(
+        listed.stderr.contains("git ls-remote: unable to access"),
+        "{}",
+        listed.stderr
+    );
+    assert_clean("stderr", listed.stderr.as_bytes());
 }
 
 /// A server that is told to stop while git hangs leaves no git behind.

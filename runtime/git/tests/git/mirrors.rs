@@ -291,6 +291,49 @@ fn what_a_killed_process_has_left_is_no_obstacle() {
     assert_eq!(files(&mirror.tree()), expected(&[("a.md", "2")]));
 }
 
+/// A process can be killed between any two steps. Whatever state and link say then, the next
+/// synchronisation gives the files of the commit, and nobody reads others meanwhile.
+#[test]
+fn a_state_that_does_not_fit_the_files_is_none() {
+    let origin = Origin::new();
+    let first = origin.commit_files(&[("a.md", "1")]);
+    let mirror = mirrored(&origin, "");
+    sync(&mirror).unwrap();
+    let state = origin.room().join("mirror/state.json");
+    let noted = fs::read_to_string(&state).unwrap();
+    origin.commit_files(&[("a.md", "2")]);
+    sync(&mirror).unwrap();
+    // The link is ahead of the state, the state is gone, and the state is no JSON.
+    for text in [Some(noted.as_str()), None, Some("{")] {
+        match text {
+            Some(text) => fs::write(&state, text).unwrap(),
+            None => fs::remove_file(&state).unwrap(),
+        }
+        assert_eq!(mirror.state(), None);
+        fs::write(mirror.tree().join("stray.md"), "x").unwrap();
+        assert_ne!(sync(&mirror).unwrap().state.commit, first);
+        assert_eq!(
+            files(&mirror.tree()),
+            expected(&[("a.md", "2")]),
+            "{text:?}"
+        );
+    }
+    // The link is gone or leads nowhere.
+    for target in [None, Some("trees/nowhere")] {
+        fs::remove_file(mirror.tree()).unwrap();
+        if let Some(target) = target {
+            symlink(target, mirror.tree()).unwrap();
+        }
+        assert_eq!(mirror.state(), None);
+        sync(&mirror).unwrap();
+        assert_eq!(
+            files(&mirror.tree()),
+            expected(&[("a.md", "2")]),
+            "{target:?}"
+        );
+    }
+}
+
 #[test]
 fn a_damaged_repository_of_its_own_is_made_anew() {
     let origin = Origin::new();
@@ -340,6 +383,10 @@ fn a_directory_that_others_can_change_is_refused() {
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
     let error = sync(&mirror).unwrap_err();
     assert!(matches!(error, GitError::NotPrivate(_)), "{error}");
+    assert!(matches!(
+        mirror.read().unwrap_err(),
+        GitError::NotPrivate(_)
+    ));
     fs::remove_dir_all(&directory).unwrap();
     let elsewhere = origin.room().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
