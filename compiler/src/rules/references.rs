@@ -4,7 +4,7 @@
 
 mod scan;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use scan::{Notation, Reference};
 
@@ -46,11 +46,31 @@ const DIRECTIONS: &[&str] = &[
     "use",
 ];
 
+/// Most references of one file to files that do not exist that are reported one by one.
+const MOST_BROKEN: usize = 50;
+
+/// How much of the text before a path in backticks can direct the reader to it, in bytes.
+const BEFORE: usize = 64;
+
 /// What is wrong with a reference.
 enum Problem {
     Leaves,
     /// The file does not exist; perhaps there is one whose name differs in case.
     Broken(Option<String>),
+}
+
+/// Judges the references of one text. What depends on the text or the tree alone is found once,
+/// however many references there are.
+struct Judge<'a> {
+    root: &'a TreeRoot,
+    /// The directory of the skill, and that of the outermost skill that contains it: its files are
+    /// installed with it.
+    home: &'a str,
+    outer: &'a str,
+    text: &'a str,
+    names_in_code: Option<HashSet<&'a str>>,
+    /// For each directory its entries by their folded paths.
+    folded: HashMap<String, HashMap<String, usize>>,
 }
 
 /// Checks the references in the text of the skill in the directory `home`.
@@ -59,13 +79,22 @@ pub(crate) fn check(source: &MarkdownFile<'_>, home: &str, out: &mut Vec<Diagnos
     let Some(Ok(text)) = source.bytes.get(body.clone()).map(str::from_utf8) else {
         return;
     };
+    let mut judge = Judge {
+        root: source.root,
+        home,
+        outer: outermost(source.root, home),
+        text,
+        names_in_code: None,
+        folded: HashMap::new(),
+    };
     let mut reported = BTreeSet::new();
     let mut leaving: Vec<(Span, &str)> = Vec::new();
+    let mut broken = 0;
     for found in scan::references(text) {
         let Some(path) = path_of(found.target, found.notation) else {
             continue;
         };
-        let Some(problem) = judge(source.root, home, &path, &found, text) else {
+        let Some(problem) = judge.problem(&path, &found) else {
             continue;
         };
         if !reported.insert(path) {
@@ -76,14 +105,23 @@ pub(crate) fn check(source: &MarkdownFile<'_>, home: &str, out: &mut Vec<Diagnos
         match problem {
             Problem::Leaves => leaving.push((span, found.target)),
             Problem::Broken(other) => {
-                let message = format!("`{}` does not exist", found.target);
-                let diagnostic = source.document.diagnostic(Code::BrokenReference, message);
-                out.push(diagnostic.at(span).help(match other {
-                    Some(other) => format!("the file is called `{other}`; case matters"),
-                    None => "add the file or fix the path, relative to the skill's folder".into(),
-                }));
+                broken += 1;
+                if broken <= MOST_BROKEN {
+                    let message = format!("`{}` does not exist", found.target);
+                    let diagnostic = source.document.diagnostic(Code::BrokenReference, message);
+                    out.push(diagnostic.at(span).help(match other {
+                        Some(other) => format!("the file is called `{other}`; case matters"),
+                        None => {
+                            "add the file or fix the path, relative to the skill's folder".into()
+                        }
+                    }));
+                }
             }
         }
+    }
+    if let Some(more @ 1..) = broken.checked_sub(MOST_BROKEN) {
+        let message = format!("{more} more references lead to files that do not exist");
+        out.push(source.document.diagnostic(Code::BrokenReference, message));
     }
     out.extend(leaves(source, &leaving));
 }
@@ -111,39 +149,62 @@ fn leaves(source: &MarkdownFile<'_>, leaving: &[(Span, &str)]) -> Option<Diagnos
     )
 }
 
-/// What is wrong with a reference, if anything.
-fn judge(
-    root: &TreeRoot,
-    home: &str,
-    path: &str,
-    found: &Reference<'_>,
-    text: &str,
-) -> Option<Problem> {
-    let resolved = resolve(home, path);
-    let outer = outermost(root, home);
-    let inside = resolved.as_deref().is_some_and(|it| is_within(it, outer));
-    if !inside {
-        // In backticks it may also be a command, unless the file exists.
-        let is_sure = found.notation == Notation::Link
-            || resolved.as_deref().is_some_and(|it| is_file(root, it));
-        return is_sure.then_some(Problem::Leaves);
+impl Judge<'_> {
+    /// What is wrong with a reference, if anything.
+    fn problem(&mut self, path: &str, found: &Reference<'_>) -> Option<Problem> {
+        let (root, home) = (self.root, self.home);
+        let resolved = resolve(home, path);
+        let inside = resolved.as_deref();
+        if !inside.is_some_and(|it| is_within(it, self.outer)) {
+            // In backticks it may also be a command, unless the file exists.
+            let is_sure = found.notation == Notation::Link
+                || resolved.as_deref().is_some_and(|it| is_file(root, it));
+            return is_sure.then_some(Problem::Leaves);
+        }
+        let resolved = resolved?;
+        if root.has(&resolved) {
+            return None;
+        }
+        let name = file_name(path);
+        let is_example = !name.contains('.')
+            || (found.notation == Notation::Code && !is_direction(root, home, path, found.before))
+            // The text shows how to create such a file.
+            || self.is_in_code(name);
+        if is_example || is_left_out(root, home, &resolved) {
+            return None;
+        }
+        let other = self.other_form(&resolved);
+        if other.is_some_and(|other| other.nfc().eq(resolved.nfc())) {
+            return None;
+        }
+        Some(Problem::Broken(
+            other.map(|other| file_name(other).to_owned()),
+        ))
     }
-    let resolved = resolved?;
-    let name = file_name(path);
-    let is_example = !name.contains('.')
-        || (found.notation == Notation::Code && !is_direction(root, home, path, found.before))
-        // The text shows how to create such a file.
-        || scan::is_in_code(text, name);
-    if root.has(&resolved) || is_example || is_left_out(root, home, &resolved) {
-        return None;
+
+    fn is_in_code(&mut self, name: &str) -> bool {
+        let text = self.text;
+        let names = self
+            .names_in_code
+            .get_or_insert_with(|| scan::names_in_code(text));
+        names.contains(name)
     }
-    let other = other_form(root, &resolved);
-    if other.is_some_and(|other| other.nfc().eq(resolved.nfc())) {
-        return None;
+
+    /// A file whose path differs only in case or in its Unicode form.
+    fn other_form(&mut self, path: &str) -> Option<&str> {
+        let root = self.root;
+        let directory = directory(path);
+        if !self.folded.contains_key(directory) {
+            let below = root.below(directory);
+            let entries = root.entries.get(below.clone())?.iter().zip(below);
+            let folded = entries.map(|(entry, at)| (fold(&entry.path), at));
+            // Of several the first one.
+            let folded: HashMap<_, _> = folded.collect::<Vec<_>>().into_iter().rev().collect();
+            self.folded.insert(directory.to_owned(), folded);
+        }
+        let at = self.folded[directory].get(&fold(path))?;
+        Some(&root.entries[*at].path)
     }
-    Some(Problem::Broken(
-        other.map(|other| file_name(other).to_owned()),
-    ))
 }
 
 /// The outermost skill that contains this one: its files are installed with it.
@@ -161,6 +222,9 @@ fn is_direction(root: &TreeRoot, home: &str, path: &str, before: &str) -> bool {
     else {
         return false;
     };
+    let from = before.len().saturating_sub(BEFORE);
+    let from = (from..=before.len()).find(|at| before.is_char_boundary(*at));
+    let before = &before[from.unwrap_or_default()..];
     let before = before.trim_end_matches(|it: char| it.is_whitespace() || "*_[(`".contains(it));
     let before = before.to_lowercase();
     let says = |phrase: &&str| {
@@ -185,9 +249,7 @@ fn path_of(target: &str, notation: Notation) -> Option<String> {
         .unwrap_or(&path)
         .trim_end_matches('/');
     let first = path.split('/').next().unwrap_or_default();
-    let is_plain = !path.contains(|it: char| {
-        it.is_whitespace() || it.is_control() || "<>{}[]()$*|\"'`\\,;=@~…%".contains(it)
-    });
+    let is_plain = path.chars().all(scan::is_of_name);
     let is_path = path.contains('/') || path.contains('.');
     let is_example = path.contains("...") || path.to_lowercase().contains("path/to/");
     (is_plain
@@ -254,16 +316,6 @@ fn is_left_out(root: &TreeRoot, home: &str, path: &str) -> bool {
     is_junk(file_name(path))
         || below.split('/').any(is_never_read)
         || read_errors.any(|it| is_within(path, &it.path))
-}
-
-/// A file whose path differs only in case or in its Unicode form.
-fn other_form<'a>(root: &'a TreeRoot, path: &str) -> Option<&'a str> {
-    let siblings = root.entries.get(root.below(directory(path)))?;
-    let folded = fold(path);
-    siblings
-        .iter()
-        .map(|it| it.path.as_str())
-        .find(|it| fold(it) == folded)
 }
 
 #[cfg(test)]

@@ -27,3 +27,74 @@ fn a_skill_too_large_for_hosts_is_reported_at_the_limit() {
         );
     }
 }
+
+/// What takes as long as the square of a text would take minutes here: each of these has as much as
+/// fits into a file that is read.
+#[test]
+fn no_text_takes_longer_than_its_length() {
+    const SIZE: usize = 500_000;
+    let numbered = |start: &str, end: &str| {
+        let lines = (0..).map(|number| format!("{start}{number}{end}"));
+        let mut text = String::new();
+        for line in lines.take_while(|line| line.len() < SIZE) {
+            if text.len() + line.len() > SIZE {
+                break;
+            }
+            text += &line;
+        }
+        text
+    };
+    let runs = |most: usize| {
+        let runs = (0..).map(|number| "`".repeat(number % most + 1) + " ");
+        let mut text = String::new();
+        for run in runs {
+            if text.len() + run.len() > SIZE {
+                return text;
+            }
+            text += &run;
+        }
+        text
+    };
+    let repeated = |part: &str| part.repeat(SIZE / part.len());
+    for (what, body, findings) in [
+        ("links", numbered("[a](m", ".md)\n"), 51),
+        ("links in one line", numbered("[a](m", ".md) "), 51),
+        ("images", numbered("![a](m", ".png)\n"), 51),
+        (
+            "paths in backticks",
+            numbered("see `references/m", ".md` "),
+            51,
+        ),
+        ("definitions", numbered("[a]: m", ".md\n"), 51),
+        (
+            "links that are shown in code",
+            numbered("[a](m", ".md)\n") + "```\n" + &numbered("cat m", ".md\n") + "```\n",
+            0,
+        ),
+        ("links out of the skill", numbered("[a](../m", ".md)\n"), 1),
+        ("angles", repeated("](<"), 0),
+        ("runs of backticks", runs(1000), 0),
+        ("short runs of backticks", repeated("`a ``"), 0),
+        ("fences", numbered("```", "\n"), 0),
+        ("comments", repeated("<!-- "), 0),
+        ("brackets", repeated("["), 0),
+        ("escapes", repeated("\\["), 0),
+        ("Chinese", repeated("技能检查文件内容"), 0),
+    ] {
+        let tree = Tree::new();
+        tree.file(
+            "root/a/SKILL.md",
+            format!("---\nname: a\ndescription: Does a\n---\n{body}"),
+        );
+        tree.file("root/a/references/b.md", "b\n");
+        let (skills, found) = tree.outcome(&["root"]);
+        assert_eq!(skills, ["a"], "{what}");
+        let of_references = found.iter().filter(|it| it.contains("reference"));
+        assert_eq!(
+            of_references.count(),
+            findings,
+            "{what}: {:?}",
+            &found[..found.len().min(3)]
+        );
+    }
+}

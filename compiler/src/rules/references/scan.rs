@@ -1,6 +1,8 @@
 //! Finds possible references in Markdown: destinations of links, images and link
 //! definitions, and paths in backticks. Fenced code and comments are skipped.
 
+use std::collections::{HashMap, HashSet};
+
 /// A possible reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reference<'a> {
@@ -64,13 +66,24 @@ fn marks(line: &str) -> u8 {
     bytes.fold(0, |marks, byte| marks | MARKS[usize::from(byte)])
 }
 
-/// Whether fenced code in the text contains this name.
-pub(super) fn is_in_code(text: &str, name: &str) -> bool {
+/// Every word in the fenced code of the text that could be the name of a file.
+pub(super) fn names_in_code(text: &str) -> HashSet<&str> {
     let mut block = Block::Text;
-    text.split_inclusive('\n').any(|line| {
+    let mut names = HashSet::new();
+    for line in text.split_inclusive('\n') {
         block = block.after(line);
-        matches!(block, Block::Fence(..)) && line.contains(name)
-    })
+        if matches!(block, Block::Fence(..)) {
+            let words = line.split(|it: char| it == '/' || it == ':' || !is_of_name(it));
+            let words = words.map(|it| it.trim_end_matches('.'));
+            names.extend(words.filter(|it| !it.is_empty()));
+        }
+    }
+    names
+}
+
+/// Whether a character can be in the path of a reference.
+pub(super) fn is_of_name(letter: char) -> bool {
+    !letter.is_whitespace() && !letter.is_control() && !"<>{}[]()$*|\"'`\\,;=@~…%".contains(letter)
 }
 
 /// The block that contains a line.
@@ -133,12 +146,19 @@ fn scan_line<'a>(line: &'a str, base: usize, found: &mut Vec<Reference<'a>>) {
         });
         return;
     }
+    let mut runs = None;
+    // After the last one, no angle is closed; looking for each would take as long as the line.
+    let last_angle = line.rfind('>').unwrap_or(0);
     let mut at = 0;
     while let Some(next) = line[at..].find(['`', ']', '\\']) {
         at += next;
         let rest = &line[at..];
         if let Some(after) = rest.strip_prefix("](") {
-            let target = destination(after);
+            let target = if after.starts_with('<') && at > last_angle {
+                ""
+            } else {
+                destination(after)
+            };
             if !target.is_empty() {
                 let skipped = usize::from(after.starts_with('<'));
                 let start = at + 2 + skipped;
@@ -152,7 +172,8 @@ fn scan_line<'a>(line: &'a str, base: usize, found: &mut Vec<Reference<'a>>) {
             }
             at += 2 + target.len();
         } else if rest.starts_with('`') {
-            at += code_span(line, at, base, found);
+            let runs = runs.get_or_insert_with(|| Runs::of(line));
+            at += code_span(line, at, base, runs, found);
         } else if let Some(escaped) = rest.strip_prefix('\\') {
             at += 1 + escaped.chars().next().map_or(0, char::len_utf8);
         } else {
@@ -195,12 +216,19 @@ fn destination(after: &str) -> &str {
 }
 
 /// Reads a span in backticks, whose first word may be a path. Returns its length.
-fn code_span<'a>(line: &'a str, at: usize, base: usize, found: &mut Vec<Reference<'a>>) -> usize {
+fn code_span<'a>(
+    line: &'a str,
+    at: usize,
+    base: usize,
+    runs: &Runs,
+    found: &mut Vec<Reference<'a>>,
+) -> usize {
     let rest = &line[at..];
     let ticks = rest.len() - rest.trim_start_matches('`').len();
-    let Some(length) = closing(&rest[ticks..], ticks) else {
+    let Some(closing) = runs.next(ticks, at + ticks) else {
         return ticks;
     };
+    let length = closing - at - ticks;
     let code = &rest[ticks..ticks + length];
     let start = code.len() - code.trim_start().len();
     let target = code[start..].split_whitespace().next().unwrap_or_default();
@@ -217,16 +245,25 @@ fn code_span<'a>(line: &'a str, at: usize, base: usize, found: &mut Vec<Referenc
     ticks + length + ticks
 }
 
-/// The offset of a run of exactly `ticks` backticks.
-fn closing(text: &str, ticks: usize) -> Option<usize> {
-    let mut at = 0;
-    while let Some(next) = text[at..].find('`') {
-        at += next;
-        let run = text[at..].len() - text[at..].trim_start_matches('`').len();
-        if run == ticks {
-            return Some(at);
+/// Where the runs of backticks of a line are, by their lengths.
+struct Runs(HashMap<usize, Vec<usize>>);
+
+impl Runs {
+    fn of(line: &str) -> Self {
+        let mut runs: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut at = 0;
+        while let Some(next) = line[at..].find('`') {
+            at += next;
+            let length = line[at..].len() - line[at..].trim_start_matches('`').len();
+            runs.entry(length).or_default().push(at);
+            at += length;
         }
-        at += run;
+        Self(runs)
     }
-    None
+
+    /// The first run of exactly this length, from an offset on.
+    fn next(&self, length: usize, from: usize) -> Option<usize> {
+        let runs = self.0.get(&length)?;
+        runs.get(runs.partition_point(|it| *it < from)).copied()
+    }
 }
