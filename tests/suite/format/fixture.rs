@@ -100,7 +100,7 @@ fn a_newer_format_is_refused_with_both_versions_and_the_way_out() {
             error,
             Error::Version {
                 found: 7,
-                supported: 3,
+                supported: 4,
                 ..
             }
         ),

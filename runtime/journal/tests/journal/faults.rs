@@ -143,7 +143,7 @@ fn a_newer_file_is_refused_with_both_versions() {
     let expected = JournalError::NewerSchema {
         path: path.canonicalize().unwrap(),
         found: 99,
-        known: 1,
+        known: 2,
     };
     let help = expected.help().unwrap();
     assert_eq!(last_error(&journal), format!("{expected}; {help}"));
