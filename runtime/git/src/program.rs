@@ -30,6 +30,10 @@ const LOOK_AT_SIZE: Duration = Duration::from_millis(200);
 /// How much of what git says on stderr is kept, in bytes: the end has the reason.
 const KEPT_STDERR: usize = 8 * 1024;
 
+/// Most bytes that a git may answer with: 200,000 files with long paths. A few small objects can be a
+/// tree of billions of files.
+const MOST_OUTPUT: u64 = 64 * 1024 * 1024;
+
 /// Variables that git, ssh and their helpers may see: how the user reaches repositories from this
 /// machine. None of git's own are among them but the two that choose an ssh.
 const PASSED_ON: &[&str] = &[
@@ -292,9 +296,16 @@ impl<'a> Call<'a> {
 
     /// Runs it until it has closed stdout.
     fn run(self, limits: &Limits) -> Result<(Running, Vec<u8>), GitError> {
+        let what = self.what();
         let (running, _, mut stdout) = self.start(limits, false)?;
         let mut output = Vec::new();
-        stdout.read_to_end(&mut output).map_err(GitError::Run)?;
+        let mut limited = stdout.by_ref().take(MOST_OUTPUT + 1);
+        limited.read_to_end(&mut output).map_err(GitError::Run)?;
+        if output.len() as u64 > MOST_OUTPUT {
+            // Dropping it ends it.
+            let most = MOST_OUTPUT;
+            return Err(GitError::TooMuch { what, most });
+        }
         Ok((running, output))
     }
 
@@ -526,6 +537,7 @@ fn kill(_id: u32) {}
 /// The end of a stream.
 fn read_end(mut stream: impl Read) -> Vec<u8> {
     let mut kept = VecDeque::new();
+    let mut is_cut = false;
     let mut piece = [0; 4096];
     loop {
         match stream.read(&mut piece) {
@@ -533,11 +545,17 @@ fn read_end(mut stream: impl Read) -> Vec<u8> {
             Ok(count) => {
                 kept.extend(&piece[..count]);
                 let surplus = kept.len().saturating_sub(KEPT_STDERR);
+                is_cut |= surplus > 0;
                 kept.drain(..surplus);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
+    }
+    if is_cut {
+        // It may begin in the middle of a secret, which would not be found any more.
+        let word = kept.iter().position(u8::is_ascii_whitespace);
+        kept.drain(..word.unwrap_or(kept.len()));
     }
     kept.into()
 }
@@ -588,5 +606,14 @@ mod tests {
         ] {
             assert_eq!(version(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_left_of_a_long_text_begins_with_a_whole_word() {
+        let text = |rest: &str| ["secret", rest].concat().into_bytes();
+        let cut = text(&["z".repeat(KEPT_STDERR - 8), " the end".to_owned()].concat());
+        assert_eq!(read_end(&*cut), b" the end");
+        assert_eq!(read_end(&*text(&"z".repeat(KEPT_STDERR))), b"");
+        assert_eq!(read_end(&*text(" whole")), b"secret whole");
     }
 }
