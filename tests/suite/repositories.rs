@@ -406,7 +406,7 @@ fn the_environment_names_a_repository_and_its_branch() {
     assert!(finish(&mut list).stdout.starts_with("own"));
 }
 
-/// The token goes to the host of SKILLS_REPO, to those of the setting, and to no other.
+/// The token goes to the host of `SKILLS_REPO`, to those of the setting, and to no other.
 #[test]
 fn the_token_goes_to_its_hosts_alone() {
     let (origin, _) = one_skill();
