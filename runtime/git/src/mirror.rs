@@ -6,7 +6,7 @@
 //! trees/COMMIT/   the files of that commit, written once
 //! tree            a link to them, replaced in one step
 //! state.json      which commit that is, and since when
-//! sync.lock       held by the process that synchronises
+//! sync.lock       held by the process that synchronises, and by the gits that write for it
 //! tree.lock       held while the link is replaced, and shared while its files are read
 //! gate.lock       passed on the way to tree.lock, and held by who waits to replace the link: without
 //!                 it, readers that take turns would keep that waiting for ever
@@ -144,7 +144,7 @@ impl Mirror {
             timeout: self.options.timeout,
             size: None,
         };
-        let _lock = self.begin(&limits)?;
+        let lock = self.begin(&limits)?;
         if let Some(state) = self.state()
             && is_fresh(&state, fresh)
         {
@@ -167,13 +167,13 @@ impl Mirror {
                 files_changed: 0,
             });
         }
-        match self.fetch_and_publish(&program, &found, &limits) {
+        match self.fetch_and_publish(&program, &found, &lock, &limits) {
             Err(GitError::Failed { .. } | GitError::Answer { .. })
                 if self.is_damaged(&program, &limits) =>
             {
                 // As after a full disk. A new one costs a transfer.
                 remove_directory(&self.repository())?;
-                self.fetch_and_publish(&program, &found, &limits)
+                self.fetch_and_publish(&program, &found, &lock, &limits)
             }
             outcome => outcome,
         }
@@ -261,6 +261,7 @@ impl Mirror {
         &self,
         program: &Program,
         found: &Found,
+        lock: &File,
         limits: &Limits,
     ) -> Result<Synced, GitError> {
         let before = self.state();
@@ -269,7 +270,7 @@ impl Mirror {
         remove_directory(&self.new_tree())?;
         let git = |arguments: &[&str]| {
             let call = program.call(arguments).in_repository(&repository);
-            let output = call.output(limits)?;
+            let output = call.holding(lock).output(limits)?;
             Ok::<_, GitError>(String::from_utf8_lossy(&output).trim().to_owned())
         };
         let format = match found.commit.len() {
@@ -296,7 +297,7 @@ impl Mirror {
                 "--",
                 &path,
             ];
-            program.call(&init).output(limits)?;
+            program.call(&init).holding(lock).output(limits)?;
         }
         let wanted = format!("+{}:{INCOMING}", found.name);
         let most = size_of(&repository).saturating_add(self.options.max_bytes);
@@ -315,7 +316,8 @@ impl Mirror {
                 &wanted,
             ])
             .in_repository(&repository)
-            .with(&self.location, self.options.token.as_ref());
+            .with(&self.location, self.options.token.as_ref())
+            .holding(lock);
         fetch.output(&Limits {
             size: Some((repository.clone(), most)),
             ..limits.clone()
@@ -348,7 +350,7 @@ impl Mirror {
         git(&["update-ref", CURRENT, &commit])?;
         git(&["update-ref", "-d", INCOMING])?;
         self.publish(&state, limits)?;
-        self.tidy(program, limits);
+        self.tidy(program, lock, limits);
         Ok(Synced {
             state,
             files_changed,
@@ -450,7 +452,7 @@ impl Mirror {
 
     /// Keeps what git has small: the objects of one commit. It can fail, and is tried again after
     /// the next fetch.
-    fn tidy(&self, program: &Program, limits: &Limits) {
+    fn tidy(&self, program: &Program, lock: &File, limits: &Limits) {
         let repository = self.repository();
         let packs = fs::read_dir(repository.join("objects/pack"))
             .into_iter()
@@ -465,7 +467,7 @@ impl Mirror {
             &["prune", "--expire=now"],
         ] {
             let call = program.call(arguments).in_repository(&repository);
-            if call.output(limits).is_err() {
+            if call.holding(lock).output(limits).is_err() {
                 return;
             }
         }

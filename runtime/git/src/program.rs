@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -254,6 +254,7 @@ impl Program {
             git_dir: None,
             arguments: arguments.iter().map(OsString::from).collect(),
             remote: None,
+            holds: None,
         }
     }
 }
@@ -264,6 +265,7 @@ pub(crate) struct Call<'a> {
     git_dir: Option<&'a Path>,
     arguments: Vec<OsString>,
     remote: Option<(&'a Location, Option<&'a Token>)>,
+    holds: Option<&'a File>,
 }
 
 impl<'a> Call<'a> {
@@ -276,6 +278,13 @@ impl<'a> Call<'a> {
     /// One that talks to this repository, with this token. Without it, a call talks to none.
     pub(crate) const fn with(mut self, location: &'a Location, token: Option<&'a Token>) -> Self {
         self.remote = Some((location, token));
+        self
+    }
+
+    /// One that writes to what this lock is for. It has the lock as its empty stdin, so that nobody
+    /// else gets it before that git has ended, should this process be killed.
+    pub(crate) const fn holding(mut self, lock: &'a File) -> Self {
+        self.holds = Some(lock);
         self
     }
 
@@ -318,10 +327,10 @@ impl<'a> Call<'a> {
         let token = self.remote.and_then(|(_, token)| token.cloned());
         let mut command = self.command();
         command
-            .stdin(if has_input {
-                Stdio::piped()
-            } else {
-                Stdio::null()
+            .stdin(match self.holds {
+                _ if has_input => Stdio::piped(),
+                Some(lock) => lock.try_clone().map_err(GitError::Run)?.into(),
+                None => Stdio::null(),
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
