@@ -25,6 +25,9 @@ pub(crate) use source::GitSource;
 /// A command takes what was synchronised so recently: people run several in a row.
 const JUST_NOW: Duration = Duration::from_secs(60);
 
+/// How often a copy is made for a command if it is removed before it is read.
+const ATTEMPTS: usize = 10;
+
 /// The variable with the token for private repositories.
 const TOKEN: &str = "GITHUB_TOKEN";
 
@@ -91,7 +94,8 @@ impl Repositories {
     /// process ends. With `is_latest` it is an error if they are not the latest.
     pub(crate) fn roots(&self, is_latest: bool) -> Result<Vec<SkillRoot>> {
         let mirrors = self.mirrors()?;
-        {
+        let mut reading = Vec::new();
+        for _ in 0..ATTEMPTS {
             let _progress = Progress::start("synchronising", &self.to_string());
             stop_at_signals();
             let fresh = if is_latest { Duration::ZERO } else { JUST_NOW };
@@ -101,9 +105,20 @@ impl Repositories {
                 }
                 info(&format!("{}; the earlier copy is used", describe(&error).0));
             }
+            reading = mirrors.read()?;
+            if reading.len() == self.locations.len() {
+                break;
+            }
+            // Somebody has cleaned the cache in between.
+        }
+        if reading.len() < self.locations.len() {
+            return Err(with_help(
+                &format!("{self}: the copy on this machine is removed again and again"),
+                "is `skillbundle cache clean` running?",
+            ));
         }
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-        read.extend(mirrors.read()?);
+        read.extend(reading);
         for notice in mirrors.notices() {
             info(&notice);
         }
@@ -156,10 +171,11 @@ fn check_protocol(location: &Location, allowed: &Value) -> Result<()> {
     ))
 }
 
-/// Has Ctrl-C and SIGTERM stop the gits that run for this command; the command fails then.
+/// Has Ctrl-C, SIGTERM and the end of the terminal stop the gits that run for this command; the command fails then.
+#[cfg(unix)]
 fn stop_at_signals() {
-    #[cfg(unix)]
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
         let flag = skillbundle_git::stop_flag();
         // A second one ends the process, as without a handler.
         let ended = signal_hook::flag::register_conditional_default(signal, flag);
@@ -168,3 +184,7 @@ fn stop_at_signals() {
         let _ = ended.and_then(|_| signal_hook::flag::register(signal, flag));
     }
 }
+
+/// There are no signals, and no git sources.
+#[cfg(not(unix))]
+fn stop_at_signals() {}

@@ -338,7 +338,7 @@ impl Source for Directories {
         unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
     ) -> Result<Option<Loaded>, Error> {
         let mirrors = self.mirrors.as_deref();
-        let reading = mirrors.map(Mirrors::read).transpose();
+        let reading = mirrors.map(Mirrors::read_to_load).transpose();
         let _reading = reading.map_err(|error| Error::Source(error.to_string()))?;
         let mirrored = mirrors.map(Mirrors::fingerprint);
         let beneath = self.beneath.map(Bundle::from_static).transpose()?;

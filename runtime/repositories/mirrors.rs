@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use skillbundle_format::{Scope, hex, sha256};
 use skillbundle_git::{
     GitError, LeftOut, Location, Mirror, Options, Protocol, Reading, Reason, Token,
@@ -33,6 +34,8 @@ pub(crate) struct Mirrors {
     /// Why the last attempt failed, for each of them.
     errors: Mutex<Vec<Option<String>>>,
     token: Option<Token>,
+    /// How many of them had files when their skills were loaded last.
+    loaded: AtomicUsize,
 }
 
 impl Mirrors {
@@ -61,6 +64,7 @@ impl Mirrors {
             errors: Mutex::new(vec![None; all.len()]),
             all,
             token: repositories.token.clone(),
+            loaded: AtomicUsize::new(0),
         })
     }
 
@@ -83,10 +87,34 @@ impl Mirrors {
         hash.finish()
     }
 
-    /// Keeps the files of all of them as they are.
+    /// Keeps the files as they are, of all that have any.
     pub(crate) fn read(&self) -> Result<Vec<Reading>, GitError> {
-        let there = self.all.iter().filter(|it| it.commit().is_some());
-        there.map(Mirror::read).collect()
+        let read = self.all.iter().map(Mirror::read);
+        read.filter_map(Result::transpose).collect()
+    }
+
+    /// The same for skills that are to be loaded.
+    ///
+    /// # Errors
+    ///
+    /// Fewer of them have files than before, or none has: somebody has cleaned the cache. Skills do
+    /// not go away by that.
+    pub(crate) fn read_to_load(&self) -> Result<Vec<Reading>> {
+        let reading = self.read()?;
+        if reading.len() < self.loaded.load(Ordering::Relaxed).max(1) {
+            bail!("the copy on this machine was removed; the next synchronisation makes a new one");
+        }
+        Ok(reading)
+    }
+
+    /// Whether skills of them were loaded before.
+    pub(super) fn were_loaded(&self) -> bool {
+        self.loaded.load(Ordering::Relaxed) > 0
+    }
+
+    /// Notes how many of them had files when their skills were loaded.
+    pub(super) fn note_loaded(&self, count: usize) {
+        self.loaded.store(count, Ordering::Relaxed);
     }
 
     /// Brings all of them up to date, at the same time. Returns the number of files that changed.

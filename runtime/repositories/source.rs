@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,8 +27,6 @@ pub(crate) struct GitSource {
     directories: Directories,
     /// The fingerprint of what was loaded last; 0 if nothing was.
     loaded: AtomicU64,
-    /// How many of the mirrors had files then.
-    loaded_mirrors: AtomicUsize,
     /// Whether a first attempt to synchronise has ended.
     was_tried: Mutex<bool>,
     tried: Condvar,
@@ -42,7 +40,6 @@ impl GitSource {
             directories: Directories::mirrored(Arc::clone(&mirrors))?,
             mirrors,
             loaded: AtomicU64::new(0),
-            loaded_mirrors: AtomicUsize::new(0),
             was_tried: Mutex::new(false),
             tried: Condvar::new(),
         })
@@ -88,6 +85,12 @@ impl GitSource {
     }
 }
 
+/// How many mirrors a bundle is made of.
+fn roots_of(bundle: &Bundle) -> usize {
+    let roots = bundle.catalog().and_then(|it| it.roots());
+    roots.map_or(0, |roots| roots.len())
+}
+
 impl Source for GitSource {
     fn fingerprint(&self) -> io::Result<u64> {
         Ok(self.mirrors.fingerprint())
@@ -101,19 +104,11 @@ impl Source for GitSource {
 
     fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
         self.await_first_copy();
-        let mirrors = self.mirrors.count();
-        if mirrors < self.loaded_mirrors.load(Ordering::Relaxed) {
-            // Somebody has cleaned the cache. Skills do not go away by that.
-            return Err(Error::Source(
-                "the copy on this machine was removed; the next synchronisation makes a new one"
-                    .to_owned(),
-            ));
-        }
-        if mirrors == 0 {
+        if self.mirrors.count() == 0 && !self.mirrors.were_loaded() {
             return self.instead().map(|it| self.note(it));
         }
         let mut loaded = self.directories.load(previous)?;
-        self.loaded_mirrors.store(mirrors, Ordering::Relaxed);
+        self.mirrors.note_loaded(roots_of(&loaded.bundle));
         loaded.notices.extend(self.mirrors.notices());
         Ok(self.note(loaded))
     }
@@ -129,9 +124,7 @@ impl Source for GitSource {
 
     fn stored(&self) -> Option<Loaded> {
         let stored = self.directories.stored()?;
-        let roots = stored.bundle.catalog().and_then(|it| it.roots());
-        let mirrors = roots.map_or(0, |roots| roots.len());
-        self.loaded_mirrors.store(mirrors, Ordering::Relaxed);
+        self.mirrors.note_loaded(roots_of(&stored.bundle));
         Some(stored)
     }
 

@@ -40,6 +40,14 @@ pub enum GitError {
         /// The most files that are allowed.
         most: usize,
     },
+    /// Git says more than any repository needs.
+    #[error("git {what} answers with more than {most} bytes")]
+    TooMuch {
+        /// Git's command.
+        what: String,
+        /// The most bytes that are read.
+        most: u64,
+    },
     /// The process ends.
     #[error("stopped, since the program ends")]
     Ending,
@@ -79,10 +87,12 @@ pub enum GitError {
         commit: String,
     },
     /// A path in the commit is none that can be written.
-    #[error("the commit has the path `{0}`; expected plain names, at most 64 of them")]
+    #[error(
+        "the commit has the path `{0}`; expected plain names of at most 255 bytes, at most 64 of them"
+    )]
     Path(String),
     /// The private directory cannot be used.
-    #[error("{}: {source}", .path.display())]
+    #[error("{}: {source}", shown(&.path.display().to_string()))]
     Directory {
         /// The directory or file.
         path: PathBuf,
@@ -93,10 +103,17 @@ pub enum GitError {
     /// Others could change the private directory.
     #[error("{} belongs to somebody else, or others may write to it", .0.display())]
     NotPrivate(PathBuf),
+    /// Others read the files, and do not come to an end.
+    #[error("its files are being read, and were not free to be replaced after {} s", .0.as_secs_f64())]
+    InUse(Duration),
     /// Another process synchronises the same repository.
     #[error("another process is synchronising it, and was not done after {} s", .0.as_secs_f64())]
     Locked(Duration),
 }
+
+/// Most characters of a text of others that are shown: more than the longest path of most systems
+/// needs, and less than fills the context of a model.
+const MOST_SHOWN: usize = 600;
 
 /// What to do if a repository wants a user or a password.
 const PRIVATE: &str =
@@ -145,12 +162,34 @@ const HELP: &[(&str, &str)] = &[
         "add `file` to the setting git.protocols",
     ),
     (
+        "not our ref",
+        "it has no such commit, or gives branches and tags only: name one of those",
+    ),
+    (
+        "unadvertised object",
+        "it gives branches and tags only: name one of those",
+    ),
+    (
+        "expected commit type",
+        "what was named is no commit: name a branch, or a tag of a commit",
+    ),
+    (
+        "uses plaintext credentials",
+        "your configuration of git puts a password into the URL (url.….insteadOf): \
+            use a credential helper or GITHUB_TOKEN",
+    ),
+    (
         "dubious ownership",
         "the repository belongs to another user of this machine",
     ),
 ];
 
 impl GitError {
+    /// Whether something of the private directory is not there.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Directory { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// What to do about it, if that is known.
     pub fn help(&self) -> Option<&'static str> {
         match self {
@@ -160,8 +199,11 @@ impl GitError {
                 Some("the setting git.timeout_seconds allows more; its host may be unreachable")
             }
             Self::TooLarge { .. } => Some("the setting git.max_bytes allows more"),
-            Self::TooManyFiles { .. } => Some("name a directory of it: URL#BRANCH:DIRECTORY"),
+            Self::TooManyFiles { .. } | Self::TooMuch { .. } => {
+                Some("name a directory of it: URL#BRANCH:DIRECTORY")
+            }
             Self::NoBranch { .. } => Some("name the branch as URL#BRANCH or in SKILLS_BRANCH"),
+            Self::InUse(_) => Some("end the command that reads them, such as one in a pager"),
             Self::NotPrivate(_) => Some("remove it, or name another cache in SKILLBUNDLE_CACHE"),
             Self::Failed { stderr, .. } => {
                 let known = HELP.iter().find(|(part, _)| stderr.contains(part));
@@ -186,7 +228,7 @@ fn reason(stderr: &str, code: Option<i32>) -> String {
     match (reason, code) {
         (Some(reason), _) => {
             let reason = reason.trim_end_matches([' ', ':', '.']);
-            reason.chars().filter(|it| !it.is_control()).collect()
+            shown(reason)
         }
         (None, Some(code)) => format!("it failed with code {code} and said nothing"),
         (None, None) => "a signal ended it".to_owned(),
@@ -200,6 +242,23 @@ fn others(found: &[String]) -> String {
     }
 }
 
+/// A text that others have chosen, for messages: nothing in it moves a cursor, turns text around or is
+/// invisible, and it is not longer than people read.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for (at, it) in text.chars().enumerate() {
+        if at == MOST_SHOWN {
+            shown.push('…');
+            break;
+        }
+        match it {
+            '\'' | '"' | '\\' => shown.push(it),
+            it => shown.extend(it.escape_debug()),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,11 +269,20 @@ mod tests {
             ("fatal: a\n", Some(128), "a"),
             ("error: b:\nfatal: a\nPlease make sure\n", Some(128), "b"),
             ("remote: x\nerror: b\n", Some(1), "b"),
-            ("x\ny\u{1b}[31m\n\n", Some(1), "y[31m"),
+            ("x\ny\u{1b}[31m\n\n", Some(1), "y\\u{1b}[31m"),
+            (
+                "ERR \u{202e}a\u{200b} 'b'\\",
+                Some(1),
+                "ERR \\u{202e}a\\u{200b} 'b'\\",
+            ),
             ("", Some(3), "it failed with code 3 and said nothing"),
             ("", None, "a signal ended it"),
         ] {
             assert_eq!(reason(stderr, code), expected, "{stderr}");
         }
+        assert_eq!(
+            reason(&"x".repeat(9000), None).chars().count(),
+            MOST_SHOWN + 1
+        );
     }
 }

@@ -3,11 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::time::{Duration, SystemTime};
 
 use crate::mirror::lock_to_remove;
 use crate::program::size_of;
 use crate::state::State;
+
+/// Begins the extension of a directory that is being removed; the id of the process follows.
+const REMOVED: &str = "removed-";
 
 /// A mirror that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,19 +46,43 @@ pub fn kept(directory: &Path) -> io::Result<Vec<Kept>> {
     Ok(all)
 }
 
+/// Whether it is what a process that was killed has not removed to its end.
+fn is_aside(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    extension.starts_with(REMOVED)
+}
+
+/// Removes what another process may be removing, too.
+fn remove_aside(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
 impl Kept {
     /// Removes it, unless it was synchronised `unused` ago or less, or somebody uses it now. Returns
     /// whether it did.
     pub fn remove(&self, unused: Duration) -> io::Result<bool> {
+        if is_aside(&self.path) {
+            remove_aside(&self.path)?;
+            return Ok(true);
+        }
         let since = self.state.as_ref().map(State::last_sync);
         let age = |since| SystemTime::now().duration_since(since).unwrap_or_default();
         if since.is_some_and(|since| age(since) < unused) {
             return Ok(false);
         }
-        let Some(_locks) = lock_to_remove(&self.path)? else {
+        let Some(locks) = lock_to_remove(&self.path)? else {
             return Ok(false);
         };
-        fs::remove_dir_all(&self.path)?;
+        // In one step, so that nobody finds half of it. Those who wait for the locks begin anew.
+        let aside = self
+            .path
+            .with_extension(format!("{REMOVED}{}", process::id()));
+        fs::rename(&self.path, &aside)?;
+        drop(locks);
+        remove_aside(&aside)?;
         Ok(true)
     }
 }

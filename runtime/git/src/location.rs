@@ -224,7 +224,8 @@ fn scp_like(url: &str) -> Result<(String, Protocol, String), LocationError> {
     if path.is_empty() || path.starts_with([':', '-']) || authority.contains('/') {
         return Err(LocationError::Form);
     }
-    if !is_word(user) {
+    // As in `https:user:password@host/path` and `user:password@host/path`.
+    if !is_word(user) || path.contains('@') {
         return Err(LocationError::Credentials);
     }
     if !is_host(host) || host.contains(':') {
@@ -432,6 +433,9 @@ mod tests {
             ("https://me:secret@h.example/r", E::Credentials),
             ("https://secret@h.example/r", E::Credentials),
             ("ssh://me:secret@h.example/r", E::Credentials),
+            ("https:/me:secret@h.example/r", E::Credentials),
+            ("https:me:secret@h.example/r", E::Credentials),
+            ("me:secret@h.example/r", E::Credentials),
             ("ssh://-oProxyCommand=x@h.example/r", E::Credentials),
             ("https://h.example/r?token=secret", E::Parameters),
             ("https://-h/r", host("-h")),

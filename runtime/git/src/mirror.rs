@@ -6,15 +6,17 @@
 //! trees/COMMIT/   the files of that commit, written once
 //! tree            a link to them, replaced in one step
 //! state.json      which commit that is, and since when
-//! sync.lock       held by the process that synchronises
+//! sync.lock       held by the process that synchronises, and by the gits that write for it
 //! tree.lock       held while the link is replaced, and shared while its files are read
 //! gate.lock       passed on the way to tree.lock, and held by who waits to replace the link: without
 //!                 it, readers that take turns would keep that waiting for ever
 //! ```
 
 mod directory;
+mod find;
+mod locks;
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -22,12 +24,14 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::GitError;
-use crate::location::{Location, Reference, USUAL_DIRECTORY};
+use crate::location::{Location, USUAL_DIRECTORY};
 use crate::program::{Limits, Program, size_of};
 use crate::state::{State, Wanted, now};
 use crate::token::Token;
 use crate::tree::{LeftOut, Listing};
-use directory::{in_directory, is_private, link, open_lock, remove_directory, remove_leftovers};
+use directory::{in_directory, is_private, link, remove_directory, remove_leftovers};
+use find::Found;
+pub(crate) use locks::lock_to_remove;
 
 /// The commit that was fetched, and the one that is mirrored.
 const INCOMING: &str = "refs/mirror/incoming";
@@ -36,11 +40,11 @@ const CURRENT: &str = "refs/mirror/current";
 /// Packs of objects before they are made one. Each fetch adds one.
 const MOST_PACKS: usize = 8;
 
-/// How often a lock is tried.
+/// How soon a lock, or a directory that was removed, is tried again.
 const NEXT_TRY: Duration = Duration::from_millis(2);
 
-/// Branches that an error names.
-const MOST_BRANCHES: usize = 10;
+/// How often it is begun if the directory goes away meanwhile.
+const ATTEMPTS: usize = 50;
 
 /// How a repository is mirrored.
 #[derive(Debug, Clone)]
@@ -75,14 +79,6 @@ pub struct Synced {
 /// The files of a mirror stay as they are while this lives.
 #[derive(Debug)]
 pub struct Reading(#[expect(dead_code, reason = "the lock is held until it is dropped")] File);
-
-/// A commit that the repository has.
-struct Found {
-    commit: String,
-    branch: String,
-    /// What to ask for: its name there, or its hash.
-    name: String,
-}
 
 impl Mirror {
     /// A mirror in this directory, which need not exist and is used by nothing else.
@@ -121,21 +117,18 @@ impl Mirror {
         (state.wanted == self.wanted() && is_there()).then_some(state)
     }
 
-    /// Keeps its files as they are. Waits, for some milliseconds at most, if they are being replaced.
+    /// Keeps its files as they are, if there are any. Waits, for some milliseconds usually, if they
+    /// are being replaced.
     ///
     /// # Errors
     ///
     /// The directory cannot be used, or somebody else could change it.
-    pub fn read(&self) -> Result<Reading, GitError> {
-        self.check_privacy()?;
-        let shared = |name| {
-            let path = self.file(name);
-            let lock = open_lock(&path)?;
-            lock.lock_shared().map_err(in_directory(&path))?;
-            Ok(lock)
+    pub fn read(&self) -> Result<Option<Reading>, GitError> {
+        let lock = match self.check_privacy().and_then(|()| self.lock_to_read()) {
+            Err(error) if error.is_missing() => None,
+            lock => Some(lock?),
         };
-        let _passed = shared("gate.lock")?;
-        Ok(Reading(shared("tree.lock")?))
+        Ok(lock.filter(|_| self.commit().is_some()).map(Reading))
     }
 
     /// Makes it the latest of its branch. What another process is doing is waited for; if that was
@@ -151,8 +144,7 @@ impl Mirror {
             timeout: self.options.timeout,
             size: None,
         };
-        self.prepare()?;
-        let _lock = self.lock("sync.lock", &limits)?;
+        let lock = self.begin(&limits)?;
         if let Some(state) = self.state()
             && is_fresh(&state, fresh)
         {
@@ -169,18 +161,19 @@ impl Mirror {
             state.synced = now();
             state.branch = found.branch;
             self.note(&state)?;
+            self.remove_old_trees(&state)?;
             return Ok(Synced {
                 state,
                 files_changed: 0,
             });
         }
-        match self.fetch_and_publish(&program, &found, &limits) {
+        match self.fetch_and_publish(&program, &found, &lock, &limits) {
             Err(GitError::Failed { .. } | GitError::Answer { .. })
                 if self.is_damaged(&program, &limits) =>
             {
                 // As after a full disk. A new one costs a transfer.
                 remove_directory(&self.repository())?;
-                self.fetch_and_publish(&program, &found, &limits)
+                self.fetch_and_publish(&program, &found, &lock, &limits)
             }
             outcome => outcome,
         }
@@ -215,6 +208,22 @@ impl Mirror {
         self.file("objects.git")
     }
 
+    /// Makes the directory, and takes the lock of those who synchronise. Whatever removes mirrors may
+    /// remove it on the way, and begins anew seldom.
+    fn begin(&self, limits: &Limits) -> Result<File, GitError> {
+        let begin = || {
+            self.prepare()?;
+            self.lock("sync.lock", limits)
+        };
+        for _ in 1..ATTEMPTS {
+            match begin() {
+                Err(error) if error.is_missing() => thread::sleep(NEXT_TRY),
+                lock => return lock,
+            }
+        }
+        begin()
+    }
+
     /// Makes the directory.
     fn prepare(&self) -> Result<(), GitError> {
         let path = self.file("trees");
@@ -237,22 +246,6 @@ impl Mirror {
         Ok(())
     }
 
-    /// A lock over all processes, alone.
-    fn lock(&self, name: &str, limits: &Limits) -> Result<File, GitError> {
-        let path = self.file(name);
-        let lock = open_lock(&path)?;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(TryLockError::Error(error)) => return Err(in_directory(&path)(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() >= limits.deadline => {
-                    return Err(GitError::Locked(limits.timeout));
-                }
-                Err(TryLockError::WouldBlock) => thread::sleep(NEXT_TRY),
-            }
-        }
-    }
-
     fn program(&self, limits: &Limits) -> Result<Program, GitError> {
         let mut found = self.program.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = &*found {
@@ -263,113 +256,48 @@ impl Mirror {
         Ok(program)
     }
 
-    /// Asks the repository for the commit that is wanted.
-    fn find(&self, program: &Program, limits: &Limits) -> Result<Found, GitError> {
-        let wanted = match &self.location.reference {
-            Reference::Commit(hash) => {
-                return Ok(Found {
-                    commit: hash.clone(),
-                    branch: hash.clone(),
-                    name: hash.clone(),
-                });
-            }
-            Reference::Preferred(name) | Reference::Named(name) => name,
-        };
-        let branch = format!("refs/heads/{wanted}");
-        let tag = format!("refs/tags/{wanted}");
-        // What an annotated tag stands for: a tag is no commit.
-        let peeled = format!("{tag}^{{}}");
-        let list = |what: &[&str]| {
-            let options = [
-                "ls-remote",
-                "--quiet",
-                "--symref",
-                "--",
-                self.location.url(),
-            ];
-            let call = program.call(&[&options, what].concat());
-            let call = call.with(&self.location, self.options.token.as_ref());
-            let output = call.output(limits)?;
-            Ok::<_, GitError>(String::from_utf8_lossy(&output).into_owned())
-        };
-        let output = list(&["HEAD", &branch, &tag, &peeled])?;
-        let commit = |name: &str| {
-            let mut lines = output.lines().filter_map(|line| line.split_once('\t'));
-            let found = lines.find(|it| it.1 == name && !it.0.starts_with("ref: "));
-            found.map(|(hash, _)| hash.to_owned())
-        };
-        for (name, fetched) in [(&branch, &branch), (&peeled, &tag), (&tag, &tag)] {
-            if let Some(commit) = commit(name) {
-                return Ok(Found {
-                    commit,
-                    branch: wanted.clone(),
-                    name: fetched.clone(),
-                });
-            }
-        }
-        if let Reference::Preferred(_) = self.location.reference
-            && let Some(commit) = commit("HEAD")
-        {
-            let own = output.lines().find_map(|line| {
-                let name = line.strip_prefix("ref: refs/heads/")?;
-                name.strip_suffix("\tHEAD")
-            });
-            return Ok(Found {
-                commit,
-                branch: own.unwrap_or("HEAD").to_owned(),
-                name: "HEAD".to_owned(),
-            });
-        }
-        let all = list(&["refs/heads/*"])?;
-        let branches = all
-            .lines()
-            .filter_map(|line| line.split_once("\trefs/heads/"));
-        let branches: Vec<_> = branches
-            .take(MOST_BRANCHES)
-            .map(|it| it.1.to_owned())
-            .collect();
-        if branches.is_empty() {
-            return Err(GitError::Empty);
-        }
-        Err(GitError::NoBranch {
-            wanted: wanted.clone(),
-            found: branches,
-        })
-    }
-
     /// Fetches what was found, writes its files, and makes them the current ones.
     fn fetch_and_publish(
         &self,
         program: &Program,
         found: &Found,
+        lock: &File,
         limits: &Limits,
     ) -> Result<Synced, GitError> {
         let before = self.state();
         let repository = self.repository();
+        // A process that was killed has left it, or a full disk, which it would keep full.
+        remove_directory(&self.new_tree())?;
         let git = |arguments: &[&str]| {
             let call = program.call(arguments).in_repository(&repository);
-            let output = call.output(limits)?;
+            let output = call.holding(lock).output(limits)?;
             Ok::<_, GitError>(String::from_utf8_lossy(&output).trim().to_owned())
+        };
+        let format = match found.commit.len() {
+            64 => "sha256",
+            _ => "sha1",
         };
         if repository.exists() {
             remove_leftovers(&repository);
-        } else {
+            // A repository that was made anew may have another one than ours.
+            if git(&["rev-parse", "--show-object-format"]).is_ok_and(|it| it != format) {
+                remove_directory(&repository)?;
+            }
+        }
+        if !repository.exists() {
+            let format = format!("--object-format={format}");
             // No template: no hooks and nothing to be excluded.
-            let format = match found.commit.len() {
-                64 => "--object-format=sha256",
-                _ => "--object-format=sha1",
-            };
             let path = repository.to_string_lossy().into_owned();
             let init = [
                 "init",
                 "--quiet",
                 "--bare",
                 "--template=",
-                format,
+                &format,
                 "--",
                 &path,
             ];
-            program.call(&init).output(limits)?;
+            program.call(&init).holding(lock).output(limits)?;
         }
         let wanted = format!("+{}:{INCOMING}", found.name);
         let most = size_of(&repository).saturating_add(self.options.max_bytes);
@@ -388,7 +316,8 @@ impl Mirror {
                 &wanted,
             ])
             .in_repository(&repository)
-            .with(&self.location, self.options.token.as_ref());
+            .with(&self.location, self.options.token.as_ref())
+            .holding(lock);
         fetch.output(&Limits {
             size: Some((repository.clone(), most)),
             ..limits.clone()
@@ -421,7 +350,7 @@ impl Mirror {
         git(&["update-ref", CURRENT, &commit])?;
         git(&["update-ref", "-d", INCOMING])?;
         self.publish(&state, limits)?;
-        self.tidy(program, limits);
+        self.tidy(program, lock, limits);
         Ok(Synced {
             state,
             files_changed,
@@ -465,10 +394,13 @@ impl Mirror {
         limits: &Limits,
     ) -> Result<(usize, Vec<LeftOut>), GitError> {
         let new = self.new_tree();
-        // A process that was killed has left it.
-        remove_directory(&new)?;
         fs::create_dir(&new).map_err(in_directory(&new))?;
-        listing.write(program, &self.repository(), &new, limits)
+        let written = listing.write(program, &self.repository(), &new, limits);
+        if written.is_err() {
+            // The error says more than one about that would.
+            let _ = remove_directory(&new);
+        }
+        written
     }
 
     /// Where the next files are written.
@@ -480,8 +412,7 @@ impl Mirror {
     /// on the way, the link is the old one or the new one; a state that does not fit it is none, and
     /// the next synchronisation begins anew.
     fn publish(&self, state: &State, limits: &Limits) -> Result<(), GitError> {
-        let gate = self.lock("gate.lock", limits)?;
-        let lock = self.lock("tree.lock", limits)?;
+        let locks = self.lock_to_replace(limits)?;
         let target = self.directory.join(tree_of(&state.commit));
         // A process that was killed has left it, even if the link leads there.
         remove_directory(&target)?;
@@ -496,7 +427,13 @@ impl Mirror {
         self.note(state)?;
         fs::rename(&new, &tree).map_err(in_directory(&tree))?;
         // Whoever reads now reads the new one.
-        drop((lock, gate));
+        drop(locks);
+        self.remove_old_trees(state)
+    }
+
+    /// Removes the files of all other commits, which nobody reads: also what a process that was killed
+    /// has left. For those who hold the lock of those who synchronise.
+    fn remove_old_trees(&self, state: &State) -> Result<(), GitError> {
         let trees = self.file("trees");
         let entries = fs::read_dir(&trees).map_err(in_directory(&trees))?;
         for entry in entries.flatten() {
@@ -515,7 +452,7 @@ impl Mirror {
 
     /// Keeps what git has small: the objects of one commit. It can fail, and is tried again after
     /// the next fetch.
-    fn tidy(&self, program: &Program, limits: &Limits) {
+    fn tidy(&self, program: &Program, lock: &File, limits: &Limits) {
         let repository = self.repository();
         let packs = fs::read_dir(repository.join("objects/pack"))
             .into_iter()
@@ -530,31 +467,11 @@ impl Mirror {
             &["prune", "--expire=now"],
         ] {
             let call = program.call(arguments).in_repository(&repository);
-            if call.output(limits).is_err() {
+            if call.holding(lock).output(limits).is_err() {
                 return;
             }
         }
     }
-}
-
-/// The locks of a mirror's directory, if nobody has one.
-pub(crate) fn lock_to_remove(directory: &Path) -> io::Result<Option<Vec<File>>> {
-    let mut locks = Vec::new();
-    for name in ["sync.lock", "tree.lock"] {
-        let lock = File::open(directory.join(name));
-        match lock {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            lock => {
-                let lock = lock?;
-                match lock.try_lock() {
-                    Ok(()) => locks.push(lock),
-                    Err(TryLockError::WouldBlock) => return Ok(None),
-                    Err(TryLockError::Error(error)) => return Err(error),
-                }
-            }
-        }
-    }
-    Ok(Some(locks))
 }
 
 /// Files that differ between two trees.

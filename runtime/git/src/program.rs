@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -29,6 +29,10 @@ const LOOK_AT_SIZE: Duration = Duration::from_millis(200);
 
 /// How much of what git says on stderr is kept, in bytes: the end has the reason.
 const KEPT_STDERR: usize = 8 * 1024;
+
+/// Most bytes that a git may answer with: 200,000 files with long paths. A few small objects can be a
+/// tree of billions of files.
+const MOST_OUTPUT: u64 = 64 * 1024 * 1024;
 
 /// Variables that git, ssh and their helpers may see: how the user reaches repositories from this
 /// machine. None of git's own are among them but the two that choose an ssh.
@@ -250,6 +254,7 @@ impl Program {
             git_dir: None,
             arguments: arguments.iter().map(OsString::from).collect(),
             remote: None,
+            holds: None,
         }
     }
 }
@@ -260,6 +265,7 @@ pub(crate) struct Call<'a> {
     git_dir: Option<&'a Path>,
     arguments: Vec<OsString>,
     remote: Option<(&'a Location, Option<&'a Token>)>,
+    holds: Option<&'a File>,
 }
 
 impl<'a> Call<'a> {
@@ -272,6 +278,13 @@ impl<'a> Call<'a> {
     /// One that talks to this repository, with this token. Without it, a call talks to none.
     pub(crate) const fn with(mut self, location: &'a Location, token: Option<&'a Token>) -> Self {
         self.remote = Some((location, token));
+        self
+    }
+
+    /// One that writes to what this lock is for. It has the lock as its empty stdin, so that nobody
+    /// else gets it before that git has ended, should this process be killed.
+    pub(crate) const fn holding(mut self, lock: &'a File) -> Self {
+        self.holds = Some(lock);
         self
     }
 
@@ -292,9 +305,16 @@ impl<'a> Call<'a> {
 
     /// Runs it until it has closed stdout.
     fn run(self, limits: &Limits) -> Result<(Running, Vec<u8>), GitError> {
+        let what = self.what();
         let (running, _, mut stdout) = self.start(limits, false)?;
         let mut output = Vec::new();
-        stdout.read_to_end(&mut output).map_err(GitError::Run)?;
+        let mut limited = stdout.by_ref().take(MOST_OUTPUT + 1);
+        limited.read_to_end(&mut output).map_err(GitError::Run)?;
+        if output.len() as u64 > MOST_OUTPUT {
+            // Dropping it ends it.
+            let most = MOST_OUTPUT;
+            return Err(GitError::TooMuch { what, most });
+        }
         Ok((running, output))
     }
 
@@ -307,10 +327,10 @@ impl<'a> Call<'a> {
         let token = self.remote.and_then(|(_, token)| token.cloned());
         let mut command = self.command();
         command
-            .stdin(if has_input {
-                Stdio::piped()
-            } else {
-                Stdio::null()
+            .stdin(match self.holds {
+                _ if has_input => Stdio::piped(),
+                Some(lock) => lock.try_clone().map_err(GitError::Run)?.into(),
+                None => Stdio::null(),
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -526,6 +546,7 @@ fn kill(_id: u32) {}
 /// The end of a stream.
 fn read_end(mut stream: impl Read) -> Vec<u8> {
     let mut kept = VecDeque::new();
+    let mut is_cut = false;
     let mut piece = [0; 4096];
     loop {
         match stream.read(&mut piece) {
@@ -533,11 +554,17 @@ fn read_end(mut stream: impl Read) -> Vec<u8> {
             Ok(count) => {
                 kept.extend(&piece[..count]);
                 let surplus = kept.len().saturating_sub(KEPT_STDERR);
+                is_cut |= surplus > 0;
                 kept.drain(..surplus);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
+    }
+    if is_cut {
+        // It may begin in the middle of a secret, which would not be found any more.
+        let word = kept.iter().position(u8::is_ascii_whitespace);
+        kept.drain(..word.unwrap_or(kept.len()));
     }
     kept.into()
 }
@@ -588,5 +615,14 @@ mod tests {
         ] {
             assert_eq!(version(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_left_of_a_long_text_begins_with_a_whole_word() {
+        let text = |rest: &str| ["secret", rest].concat().into_bytes();
+        let cut = text(&["z".repeat(KEPT_STDERR - 8), " the end".to_owned()].concat());
+        assert_eq!(read_end(&*cut), b" the end");
+        assert_eq!(read_end(&*text(&"z".repeat(KEPT_STDERR))), b"");
+        assert_eq!(read_end(&*text(" whole")), b"secret whole");
     }
 }

@@ -1,7 +1,7 @@
 //! The token for a repository: it goes to git in the environment alone, for one host, and never into
 //! a URL, an argument, a file or a message.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -59,13 +59,32 @@ impl Token {
 
     /// The text without the token, however it is written in it.
     pub(crate) fn redact(&self, text: &str) -> String {
-        let text = text.replace(&self.encoded(), REDACTED);
-        text.replace(&self.secret, REDACTED)
+        let encoded = self.encoded();
+        // Who repeats it may leave the padding out.
+        let unpadded = encoded.trim_end_matches('=');
+        let spellings =
+            [&encoded, unpadded, &self.secret].map(|it| [it.to_owned(), percent_encoded(it)]);
+        let redact = |text: String, spelling: &String| text.replace(spelling, REDACTED);
+        spellings.iter().flatten().fold(text.to_owned(), redact)
     }
 
     fn encoded(&self) -> String {
         STANDARD.encode(format!("{USER}:{}", self.secret))
     }
+}
+
+/// As a part of a URL (RFC 3986 §2.1).
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for it in text.chars() {
+        if it.is_ascii_alphanumeric() || "-._~".contains(it) {
+            encoded.push(it);
+        } else {
+            // Graphic characters of ASCII only. A string takes it always.
+            let _ = write!(encoded, "%{:02X}", u32::from(it));
+        }
+    }
+    encoded
 }
 
 /// The secret is not shown.
@@ -129,6 +148,16 @@ mod tests {
             redacted,
             "[redacted] in https://x:[redacted]@h, Basic [redacted]"
         );
+        let odd = Token::new("a/b+c?", []).unwrap();
+        let encoded = odd.encoded();
+        for text in [
+            "a%2Fb%2Bc%3F".to_owned(),
+            encoded.trim_end_matches('=').to_owned(),
+            percent_encoded(&encoded),
+        ] {
+            let redacted = odd.redact(&text);
+            assert_eq!(redacted, REDACTED, "{text}");
+        }
         assert!(!format!("{:?}", token()).contains("canary"));
     }
 

@@ -10,7 +10,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::GitError;
+use crate::error::{GitError, shown};
 use crate::program::{Limits, Program};
 
 /// Most files of a commit. The compiler has a limit of its own for each directory.
@@ -18,6 +18,9 @@ pub(crate) const MAX_FILES: usize = 200_000;
 
 /// Deepest path, in parts.
 const MAX_DEPTH: usize = 64;
+
+/// Longest name, in bytes: what the file systems of Unix allow.
+const MAX_NAME: usize = 255;
 
 /// What every pointer of Git LFS begins with.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
@@ -264,7 +267,8 @@ fn copy(
 /// Fails unless every part of a path is a plain name. Git refuses such trees too, where it checks.
 fn check_path(path: &[u8]) -> Result<(), GitError> {
     let is_name = |part: &[u8]| {
-        !matches!(part, b"" | b"." | b"..")
+        part.len() <= MAX_NAME
+            && !matches!(part, b"" | b"." | b"..")
             && !part.eq_ignore_ascii_case(b".git")
             && !part.eq_ignore_ascii_case(b"git~1")
     };
@@ -272,8 +276,8 @@ fn check_path(path: &[u8]) -> Result<(), GitError> {
     if parts.clone().all(is_name) && parts.count() <= MAX_DEPTH {
         return Ok(());
     }
-    let shown = String::from_utf8_lossy(path);
-    Err(GitError::Path(shown.escape_debug().to_string()))
+    let path = String::from_utf8_lossy(path);
+    Err(GitError::Path(shown(&path)))
 }
 
 #[cfg(unix)]
@@ -342,6 +346,7 @@ mod tests {
     #[test]
     fn no_path_leaves_its_directory() {
         let deep = vec!["a"; MAX_DEPTH + 1].join("/");
+        let long = "a".repeat(256);
         for path in [
             "../a",
             "a/../b",
@@ -354,6 +359,7 @@ mod tests {
             "",
             "a/",
             &deep,
+            &long,
         ] {
             let output = line("100644", "3", path);
             let error = Listing::read(output.as_bytes(), 8).unwrap_err();

@@ -133,6 +133,8 @@ pub enum Serve {
     WithToken(String),
     /// Reads it and says nothing.
     Nothing,
+    /// Says which commits there are, and nothing if it is asked for their objects.
+    NoObjects,
     /// Answers one byte a second.
     Slowly,
     /// Closes after so many bytes of an answer that holds objects.
@@ -236,7 +238,8 @@ impl Shared {
         let serve = self.serve.lock().expect("not poisoned").clone();
         let is_transfer = request.is_transfer();
         let answer = match &serve {
-            Serve::Nothing => {
+            Serve::NoObjects if !is_transfer => request.answer(&self.root),
+            Serve::Nothing | Serve::NoObjects => {
                 // Until the client gives up.
                 let _ = input.read(&mut [0]);
                 return;

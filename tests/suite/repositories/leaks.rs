@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{ALLOW, one_skill, refresh, skill};
@@ -154,17 +156,46 @@ fn a_server_that_ends_takes_its_git_along() {
         std::thread::sleep(Duration::from_millis(5));
     }
     session.finish();
-    let left = gits_with(&url);
-    assert_eq!(left, Vec::<String>::new());
+    assert_eq!(gits_with(&url), []);
 }
 
-/// The command lines of all programs that name this URL.
+/// Two gits that work in one mirror damage it.
 #[cfg(target_os = "linux")]
-fn gits_with(url: &str) -> Vec<String> {
+#[test]
+fn a_git_that_outlives_a_killed_server_keeps_others_out_of_its_mirror() {
+    let (origin, _) = one_skill();
+    let server = GitServer::start(origin.room(), Serve::NoObjects);
+    let project = Project::new();
+    let url = server.url("origin.git");
+    let mut session = Session::start(super::command(&project, &["serve"], &url));
+    session.initialize(LEGACY);
+    while !gits_with(&url).iter().any(|it| it.1.contains(" fetch ")) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // With SIGKILL.
+    drop(session.into_peer());
+    let mirrors = project.cache().join("skillbundle/git");
+    let mut mirrors = fs::read_dir(mirrors).expect("readable");
+    let mirror = mirrors.next().expect("one").expect("an entry").path();
+    let lock = fs::File::open(mirror.join("sync.lock")).expect("readable");
+    assert!(lock.try_lock().is_err(), "git runs, and has the lock");
+    for (id, _) in gits_with(&url) {
+        // It may have ended with another one.
+        let _ = kill_process(Pid::from_raw(id).expect("an id"), Signal::KILL);
+    }
+    server.set(Serve::Well);
+    let listed = finish(&mut super::command(&project, &["list"], &url));
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+}
+
+/// The ids and command lines of all programs that name this URL.
+#[cfg(target_os = "linux")]
+fn gits_with(url: &str) -> Vec<(i32, String)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let lines = processes.filter_map(|it| {
+        let id = it.file_name().to_str()?.parse().ok()?;
         let line = fs::read(it.path().join("cmdline")).ok()?;
-        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+        Some((id, String::from_utf8_lossy(&line).replace('\0', " ")))
     });
-    lines.filter(|it| it.contains(url)).collect()
+    lines.filter(|it| it.1.contains(url)).collect()
 }

@@ -143,6 +143,54 @@ fn while_a_repository_moves_every_answer_is_of_one_of_its_commits() {
     ));
 }
 
+/// A cache that is cleaned costs a new copy, and never a skill.
+#[test]
+fn while_the_cache_is_cleaned_every_answer_has_its_skill() {
+    let origin = Origin::new();
+    commit(&origin, 0);
+    let repository = GitServer::start(origin.room(), Serve::Well);
+    let project = Project::new();
+    let mut command = project.command();
+    command.args(["serve", "--http", "127.0.0.1:0"]).args(ALLOW);
+    command.args(["--repo", &repository.url("origin.git")]);
+    let server = Running::start(command);
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (server, project, is_done) = (&server, &project, &is_done);
+        for name in 0..2 {
+            scope.spawn(move || {
+                let mut client = server.connect();
+                while !is_done.load(Ordering::SeqCst) {
+                    let name = format!("s{name}");
+                    let answer = call(&mut client, "skill", &json!({ "name": name }));
+                    let text = answer["content"][0]["text"].as_str().unwrap_or_default();
+                    assert!(round_of(text).is_some(), "{answer}");
+                }
+            });
+        }
+        scope.spawn(move || {
+            while !is_done.load(Ordering::SeqCst) {
+                let cleaned = project.run(&["cache", "clean", "--all"]);
+                assert_eq!(cleaned.code, Some(0), "{}", cleaned.stderr);
+            }
+        });
+        let done = Done(is_done);
+        let mut operator = server.connect();
+        let mut refreshes = 0;
+        while refreshes < 10 {
+            let answer = call(&mut operator, "refresh_skills", &json!({}));
+            let answer = &answer["structuredContent"];
+            let message = answer["message"].as_str().unwrap_or_default();
+            refreshes += usize::from(answer["success"] == true);
+            let is_explained = ["was removed", "under way"]
+                .iter()
+                .any(|it| message.contains(it));
+            assert!(answer["success"] == true || is_explained, "{answer}");
+        }
+        drop(done);
+    });
+}
+
 /// Ends the clients.
 struct Done<'a>(&'a AtomicBool);
 

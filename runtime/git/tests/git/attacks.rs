@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use skillbundle_git::GitError;
+
 use crate::kit::{Origin, expected, files, git_in, mirrored, sync};
 
 fn program(path: &Path, text: &str) {
@@ -132,6 +134,29 @@ fn trees_with_names_of_directories_are_refused() {
         assert_eq!(mirror.state(), None, "{path}: {error}");
         assert!(!origin.room().join("mirror/trees/a.md").exists());
     }
+}
+
+/// Ten small trees, each of which has ten times the one before: ten billion files.
+#[test]
+fn a_tree_that_unfolds_to_billions_of_files_is_refused() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    let bytes_of = |hash: &str| -> Vec<u8> {
+        let digits = (0..40).step_by(2).map(|at| &hash[at..at + 2]);
+        digits
+            .map(|it| u8::from_str_radix(it, 16).unwrap())
+            .collect()
+    };
+    let mut tree = origin.git(&["rev-parse", "HEAD^{tree}"]);
+    for _ in 0..10 {
+        let entries = (0..10).map(|it| named(b"40000", &it.to_string(), &bytes_of(&tree)));
+        tree = write_object(&origin, "tree", &entries.collect::<Vec<_>>().concat());
+    }
+    let commit = origin.git(&["commit-tree", &tree, "-m", "x"]);
+    let to = format!("{commit}:refs/heads/main");
+    origin.git(&["push", "--quiet", "--force", "origin", &to]);
+    let error = sync(&mirrored(&origin, "")).unwrap_err();
+    assert!(matches!(error, GitError::TooMuch { .. }), "{error}");
 }
 
 /// A tree whose bytes are written by hand, since `git mktree` refuses such names.

@@ -396,6 +396,37 @@ fn a_directory_that_others_can_change_is_refused() {
 }
 
 #[test]
+fn a_repository_that_was_made_anew_with_other_hashes_is_followed() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    let mirror = mirrored(&origin, "");
+    sync(&mirror).unwrap();
+    let other = Origin::with_options(&["--object-format=sha256"]);
+    other.commit_files(&[("a.md", "2")]);
+    fs::remove_dir_all(origin.bare()).unwrap();
+    fs::rename(other.bare(), origin.bare()).unwrap();
+    assert_eq!(sync(&mirror).unwrap().state.commit.len(), 64);
+    assert_eq!(files(&mirror.tree()), expected(&[("a.md", "2")]));
+}
+
+#[test]
+fn what_is_no_commit_is_an_error_that_says_what_to_do() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    origin.git(&["tag", "of-a-tree", "HEAD^{tree}"]);
+    origin.git(&["push", "--quiet", "origin", "of-a-tree"]);
+    let unknown = format!("#{}", "b".repeat(40));
+    for (rest, part) in [
+        ("#of-a-tree", "a tag of a commit"),
+        (&*unknown, "no such commit"),
+    ] {
+        let error = sync(&mirrored(&origin, rest)).unwrap_err();
+        let help = error.help().unwrap_or_default();
+        assert!(help.contains(part), "{rest}: {error}; {help}");
+    }
+}
+
+#[test]
 fn the_disk_stays_as_full_as_it_is() {
     let origin = Origin::new();
     let mirror = mirrored(&origin, "");

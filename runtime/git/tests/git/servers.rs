@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use skillbundle_git::{GitError, Location, Mirror, Options};
 
 use crate::kit::{
-    GitServer, Origin, Serve, expected, files, mirrored, options, options_with_token, sync,
+    GitServer, Origin, Serve, expected, files, git_in, location, mirrored, options,
+    options_with_token, sync,
 };
 
 const CANARY: &str = "ghp_canary0123456789";
@@ -42,6 +43,41 @@ fn a_private_repository_is_mirrored_with_its_token() {
     assert_eq!(sync(&mirror).unwrap().files_changed, 1);
     assert_eq!(files(&mirror.tree()), expected(&[("a.md", "3")]));
     assert_nowhere(origin.room());
+}
+
+/// A server chooses the names of its branches, and knows the token that it got.
+#[test]
+fn names_of_branches_are_shown_without_what_is_invisible_and_without_the_token() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    for name in ["x\u{202e}y", CANARY] {
+        origin.git(&[
+            "push",
+            "--quiet",
+            "origin",
+            &format!("HEAD:refs/heads/{name}"),
+        ]);
+    }
+    let server = GitServer::start(origin.room(), Serve::Well);
+    let with_token = || options_with_token(CANARY, &server.host());
+    let url = format!("{}#nope", server.url("origin.git"));
+    let location = Location::parse(&url, "main").unwrap();
+    let mirror = Mirror::new(location, origin.room().join("mirror"), with_token());
+    let error = sync(&mirror).unwrap_err().to_string();
+    assert!(
+        error.contains("x\\u{202e}y") && error.contains("[redacted]"),
+        "{error}"
+    );
+    assert!(!error.contains(CANARY), "{error}");
+    git_in(&origin.bare(), &["update-ref", "-d", "refs/heads/main"]);
+    for (head, shown) in [("x\u{202e}y", "x\\u{202e}y"), (CANARY, "[redacted]")] {
+        git_in(
+            &origin.bare(),
+            &["symbolic-ref", "HEAD", &format!("refs/heads/{head}")],
+        );
+        let synced = sync(&behind(&server, &origin, with_token())).unwrap();
+        assert_eq!(synced.state.branch, shown);
+    }
 }
 
 #[test]
@@ -137,7 +173,7 @@ fn what_is_larger_than_allowed_is_not_kept() {
         max_bytes: 1 << 20,
         ..options()
     };
-    let location = crate::kit::location(&origin, "");
+    let location = location(&origin, "");
     let mirror = Mirror::new(location, origin.room().join("mirror"), small());
     let before = sync(&mirror).unwrap().state;
     origin.commit_files(&[("large.md", &text)]);
@@ -181,7 +217,7 @@ fn readers_see_one_commit_at_a_time() {
             scope.spawn(|| {
                 let mut reads = 0;
                 while !is_done.load(Ordering::SeqCst) {
-                    let reading = mirror.read().unwrap();
+                    let reading = mirror.read().unwrap().expect("it is there");
                     let all = files(&mirror.tree());
                     drop(reading);
                     let texts: std::collections::BTreeSet<_> = all.values().collect();
@@ -205,6 +241,90 @@ fn readers_see_one_commit_at_a_time() {
             .sum::<u32>()
     });
     assert!(reads > 0);
+}
+
+/// As with `cache clean --all` while servers and commands run.
+#[test]
+fn a_mirror_that_is_removed_all_the_time_is_made_anew_and_read_whole_or_not_at_all() {
+    let origin = Origin::new();
+    let names: Vec<_> = (0..20).map(|it| format!("{it}.md")).collect();
+    let all: Vec<_> = names.iter().map(|it| (it.as_str(), "x")).collect();
+    origin.commit_files(&all);
+    let mirrors = origin.room().join("mirrors");
+    let mirror = || Mirror::new(location(&origin, ""), mirrors.join("one"), options());
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::SeqCst) {
+                    for kept in skillbundle_git::kept(&mirrors).unwrap() {
+                        kept.remove(Duration::ZERO).unwrap();
+                    }
+                }
+            });
+        }
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::SeqCst) {
+                    if let Some(_reading) = mirror().read().unwrap() {
+                        assert_eq!(files(&mirror().tree()).len(), all.len());
+                    }
+                }
+            });
+        }
+        let done = Done(&is_done);
+        let syncs = (0..2).map(|_| {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    sync(&mirror()).unwrap();
+                }
+            })
+        });
+        let syncs: Vec<_> = syncs.collect();
+        for it in syncs {
+            it.join().unwrap();
+        }
+        drop(done);
+    });
+}
+
+/// A command whose output is being looked at reads for as long as that takes.
+#[test]
+fn a_reader_that_stays_keeps_out_no_other_reader() {
+    let origin = Origin::new();
+    origin.commit_files(&[("a.md", "1")]);
+    let mirror = mirrored(&origin, "");
+    sync(&mirror).unwrap();
+    origin.commit_files(&[("a.md", "2")]);
+    thread::scope(|scope| {
+        let reading = mirror.read().unwrap().expect("it is there");
+        let replacing = scope.spawn(|| sync(&mirror).unwrap());
+        // It has come to where it waits for readers, or is about to.
+        let new = origin.room().join("mirror/trees/new");
+        while !new.join("a.md").exists() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        for _ in 0..5 {
+            assert!(mirror.read().unwrap().is_some());
+            assert_eq!(files(&mirror.tree())["a.md"], "1");
+        }
+        drop(reading);
+        replacing.join().unwrap();
+        assert_eq!(files(&mirror.tree())["a.md"], "2");
+    });
+    let short = Mirror::new(
+        location(&origin, ""),
+        origin.room().join("mirror"),
+        Options {
+            timeout: Duration::from_secs(2),
+            ..options()
+        },
+    );
+    origin.commit_files(&[("a.md", "3")]);
+    let reading = mirror.read().unwrap();
+    let error = sync(&short).unwrap_err();
+    assert!(matches!(error, GitError::InUse(_)), "{error}");
+    drop(reading);
 }
 
 /// Ends the readers.

@@ -19,6 +19,10 @@ const SYNC: Duration = Duration::from_secs(15 * 60);
 /// again and again.
 const JUST_NOW: Duration = Duration::from_secs(60);
 
+/// How soon the first synchronisation is tried again if it fails, and twice as long each time after
+/// that: a server may start before its machine has a network.
+const FIRST_RETRY: Duration = Duration::from_secs(10);
+
 impl Refresher {
     /// Brings the latest skills to this machine, if they come from elsewhere, and loads them again,
     /// whether or not the source has moved. Goes on if its caller stops waiting.
@@ -102,9 +106,12 @@ impl Refresher {
             // The first calls of a process go first.
             sleep(AFTER_START).await;
             let mut fresh = JUST_NOW;
+            let mut retry = FIRST_RETRY;
+            let mut has_failed = true;
             loop {
                 // Failures are in the log.
-                refresher.refresh_if(fresh, false).await;
+                let outcome = refresher.refresh_if(fresh, false).await;
+                has_failed &= matches!(outcome, Refreshed::Failed(_));
                 // Whether to refresh periodically may be up to the skills.
                 let interval = loop {
                     match refresher.interval(SYNC) {
@@ -112,7 +119,13 @@ impl Refresher {
                         None => sleep(SYNC).await,
                     }
                 };
-                sleep(interval).await;
+                let pause = if has_failed {
+                    retry.min(interval)
+                } else {
+                    interval
+                };
+                retry = retry.saturating_mul(2);
+                sleep(pause).await;
                 fresh = interval / 2;
             }
         });

@@ -1,13 +1,15 @@
 //! The refresher over a source that fails, waits and counts on demand.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use skillbundle_format::{Bundle, write};
 
 use super::{Generation, NotLoaded, Refreshed, Refresher};
-use crate::source::{Loaded, LoadedRoot};
+use crate::error::Error;
+use crate::source::{Loaded, LoadedRoot, Source};
 use crate::testing::{Fake, folder, set, spec_folders};
 
 fn on_runtime<T>(work: impl Future<Output = T>) -> T {
@@ -242,4 +244,70 @@ fn stored_skills_are_served_until_the_first_look_and_no_longer() {
             assert_eq!(current(&refresher).await.unwrap().len(), 3, "{held_up}");
         }
     });
+}
+
+/// Skills that come from elsewhere, which is away at first.
+struct Remote {
+    here: Fake,
+    failures: usize,
+    /// When they were asked for.
+    syncs: Arc<Mutex<Vec<tokio::time::Instant>>>,
+}
+
+impl Source for Remote {
+    fn fingerprint(&self) -> io::Result<u64> {
+        self.here.fingerprint()
+    }
+
+    fn load(&self, previous: Option<&Bundle>) -> Result<Loaded, Error> {
+        self.here.load(previous)
+    }
+
+    fn can_sync(&self) -> bool {
+        true
+    }
+
+    fn sync(&self, _fresh: Duration) -> Result<usize, Error> {
+        let mut syncs = self.syncs.lock().unwrap();
+        syncs.push(tokio::time::Instant::now());
+        if syncs.len() <= self.failures {
+            return Err(Error::Source("no network".to_owned()));
+        }
+        Ok(0)
+    }
+
+    fn describe(&self) -> String {
+        self.here.describe()
+    }
+}
+
+#[test]
+fn a_first_synchronisation_that_fails_is_tried_again_soon_and_later_ones_at_their_time() {
+    for (failures, pauses) in [
+        (0, &[900, 900][..]),
+        (3, &[10, 20, 40, 900, 900]),
+        (9, &[10, 20, 40, 80, 160, 320, 640, 900, 900]),
+    ] {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+        let syncs = Arc::new(Mutex::new(Vec::new()));
+        let source = Remote {
+            here: Fake::slow(spec_folders()),
+            failures,
+            syncs: Arc::clone(&syncs),
+        };
+        runtime.block_on(async {
+            Refresher::new(source, &Arc::default()).keep_synced();
+            // The clock of a test goes on by itself while nothing else happens.
+            while syncs.lock().unwrap().len() <= pauses.len() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+        let syncs = syncs.lock().unwrap();
+        let found: Vec<_> = syncs
+            .windows(2)
+            .map(|it| (it[1] - it[0]).as_secs())
+            .collect();
+        assert_eq!(found, pauses, "{failures} failures");
+    }
 }
