@@ -171,11 +171,11 @@ fn check_protocol(location: &Location, allowed: &Value) -> Result<()> {
     ))
 }
 
-/// Has Ctrl-C, SIGTERM and the end of the terminal stop the gits that run for this command; the command fails then.
+/// Has Ctrl-C and SIGTERM stop the gits that run for this command; the command fails then.
 #[cfg(unix)]
 fn stop_at_signals() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM] {
         let flag = skillbundle_git::stop_flag();
         // A second one ends the process, as without a handler.
         let ended = signal_hook::flag::register_conditional_default(signal, flag);

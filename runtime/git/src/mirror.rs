@@ -318,9 +318,16 @@ impl Mirror {
             .in_repository(&repository)
             .with(&self.location, self.options.token.as_ref())
             .holding(lock);
-        fetch.output(&Limits {
+        let fetched = fetch.output(&Limits {
             size: Some((repository.clone(), most)),
             ..limits.clone()
+        });
+        fetched.map_err(|error| match error {
+            // Without what was there before.
+            GitError::TooLarge { .. } => GitError::TooLarge {
+                most: self.options.max_bytes,
+            },
+            error => error,
         })?;
         let commit = git(&["rev-parse", "--verify", &format!("{INCOMING}^{{commit}}")])?;
         let (directory, tree) = self.tree_in(&commit, &git)?;
