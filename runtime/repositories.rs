@@ -109,7 +109,7 @@ impl Repositories {
             if reading.len() == self.locations.len() {
                 break;
             }
-            // Somebody has cleaned the cache in between.
+            // The cache was cleaned in between.
         }
         if reading.len() < self.locations.len() {
             return Err(with_help(
@@ -161,7 +161,7 @@ fn check_protocol(location: &Location, allowed: &Value) -> Result<()> {
         return Ok(());
     }
     let why = match location.protocol() {
-        Protocol::Http => "whoever is on the way can read and change what is sent",
+        Protocol::Http => "anyone on the network path can read and change it",
         Protocol::File => "a directory is named without --repo",
         Protocol::Https | Protocol::Ssh => "the setting git.protocols leaves it out",
     };
