@@ -109,7 +109,7 @@ impl Repositories {
             if reading.len() == self.locations.len() {
                 break;
             }
-            // Somebody has cleaned the cache in between.
+            // The cache was cleaned in between.
         }
         if reading.len() < self.locations.len() {
             return Err(with_help(
@@ -161,7 +161,7 @@ fn check_protocol(location: &Location, allowed: &Value) -> Result<()> {
         return Ok(());
     }
     let why = match location.protocol() {
-        Protocol::Http => "whoever is on the way can read and change what is sent",
+        Protocol::Http => "anyone on the network path can read and change it",
         Protocol::File => "a directory is named without --repo",
         Protocol::Https | Protocol::Ssh => "the setting git.protocols leaves it out",
     };
@@ -171,11 +171,11 @@ fn check_protocol(location: &Location, allowed: &Value) -> Result<()> {
     ))
 }
 
-/// Has Ctrl-C, SIGTERM and the end of the terminal stop the gits that run for this command; the command fails then.
+/// Has Ctrl-C and SIGTERM stop the gits that run for this command; the command fails then.
 #[cfg(unix)]
 fn stop_at_signals() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM] {
         let flag = skillbundle_git::stop_flag();
         // A second one ends the process, as without a handler.
         let ended = signal_hook::flag::register_conditional_default(signal, flag);

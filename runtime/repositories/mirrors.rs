@@ -97,7 +97,7 @@ impl Mirrors {
     ///
     /// # Errors
     ///
-    /// Fewer of them have files than before, or none has: somebody has cleaned the cache. Skills do
+    /// Fewer of them have files than before, or none has: the cache was cleaned. Skills do
     /// not go away by that.
     pub(crate) fn read_to_load(&self) -> Result<Vec<Reading>> {
         let reading = self.read()?;

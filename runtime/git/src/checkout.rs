@@ -1,4 +1,4 @@
-//! The commit that a working tree has checked out, and its files as they are in it: for whoever wants
+//! The commit that a working tree has checked out, and its files as they are in it: for callers that want
 //! to know whether the working tree is exactly that.
 
 use std::path::{Path, PathBuf};

@@ -101,9 +101,9 @@ pub enum GitError {
         source: io::Error,
     },
     /// Others could change the private directory.
-    #[error("{} belongs to somebody else, or others may write to it", .0.display())]
+    #[error("{} belongs to another user, or other users may write to it", .0.display())]
     NotPrivate(PathBuf),
-    /// Others read the files, and do not come to an end.
+    /// Other processes keep reading the files.
     #[error("its files are being read, and were not free to be replaced after {} s", .0.as_secs_f64())]
     InUse(Duration),
     /// Another process synchronises the same repository.
@@ -162,6 +162,10 @@ const HELP: &[(&str, &str)] = &[
         "add `file` to the setting git.protocols",
     ),
     (
+        "mismatched algorithms",
+        "the commit's hash has another length than the hashes of the repository",
+    ),
+    (
         "not our ref",
         "it has no such commit, or gives branches and tags only: name one of those",
     ),
@@ -185,9 +189,12 @@ const HELP: &[(&str, &str)] = &[
 ];
 
 impl GitError {
-    /// Whether something of the private directory is not there.
+    /// Whether a file of the private directory is missing, or was removed while it was looked at:
+    /// `create_dir_all` reports that as existing.
     pub(crate) fn is_missing(&self) -> bool {
-        matches!(self, Self::Directory { source, .. } if source.kind() == io::ErrorKind::NotFound)
+        use io::ErrorKind::{AlreadyExists, NotFound};
+        let is_missing = |it: &io::Error| matches!(it.kind(), AlreadyExists | NotFound);
+        matches!(self, Self::Directory { source, .. } if is_missing(source))
     }
 
     /// What to do about it, if that is known.

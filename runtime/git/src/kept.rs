@@ -61,7 +61,7 @@ fn remove_aside(path: &Path) -> io::Result<()> {
 }
 
 impl Kept {
-    /// Removes it, unless it was synchronised `unused` ago or less, or somebody uses it now. Returns
+    /// Removes it, unless it was synchronised `unused` ago or less, or another process uses it. Returns
     /// whether it did.
     pub fn remove(&self, unused: Duration) -> io::Result<bool> {
         if is_aside(&self.path) {
@@ -76,7 +76,7 @@ impl Kept {
         let Some(locks) = lock_to_remove(&self.path)? else {
             return Ok(false);
         };
-        // In one step, so that nobody finds half of it. Those who wait for the locks begin anew.
+        // In one step, so that no process finds half of it. Those that wait for the locks start over.
         let aside = self
             .path
             .with_extension(format!("{REMOVED}{}", process::id()));

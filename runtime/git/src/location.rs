@@ -15,7 +15,7 @@ const MAX_REFERENCE: usize = 200;
 /// Longest URL, in bytes.
 const MAX_URL: usize = 2048;
 
-/// Where skills are in a repository that nobody has said it of (spec 3 §3.1), if it is there.
+/// The directory of the skills if the location names none and the repository has it (spec 3 §3.1).
 pub(crate) const USUAL_DIRECTORY: &str = "skills";
 
 /// A repository, what to take of it, and which of its directories.
@@ -35,7 +35,7 @@ pub struct Location {
 pub enum Protocol {
     /// Over TLS.
     Https,
-    /// Without encryption. Whoever stands between can change the skills.
+    /// Without encryption: anyone on the network path can change the skills.
     Http,
     /// Over SSH, also for `user@host:path`.
     Ssh,

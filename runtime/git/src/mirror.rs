@@ -43,7 +43,7 @@ const MOST_PACKS: usize = 8;
 /// How soon a lock, or a directory that was removed, is tried again.
 const NEXT_TRY: Duration = Duration::from_millis(2);
 
-/// How often it is begun if the directory goes away meanwhile.
+/// How often a synchronisation starts over if its directory is removed before it has the lock.
 const ATTEMPTS: usize = 50;
 
 /// How a repository is mirrored.
@@ -122,7 +122,7 @@ impl Mirror {
     ///
     /// # Errors
     ///
-    /// The directory cannot be used, or somebody else could change it.
+    /// The directory cannot be used, or other users could change it.
     pub fn read(&self) -> Result<Option<Reading>, GitError> {
         let lock = match self.check_privacy().and_then(|()| self.lock_to_read()) {
             Err(error) if error.is_missing() => None,
@@ -208,8 +208,8 @@ impl Mirror {
         self.file("objects.git")
     }
 
-    /// Makes the directory, and takes the lock of those who synchronise. Whatever removes mirrors may
-    /// remove it on the way, and begins anew seldom.
+    /// Makes the directory, and takes the lock to synchronise. Tries again if the directory is removed
+    /// in between (`skillbundle cache clean`).
     fn begin(&self, limits: &Limits) -> Result<File, GitError> {
         let begin = || {
             self.prepare()?;
@@ -235,7 +235,7 @@ impl Mirror {
         self.check_privacy()
     }
 
-    /// Fails if somebody else could change the files.
+    /// Fails if other users could change the files.
     fn check_privacy(&self) -> Result<(), GitError> {
         for path in [&self.directory, &self.file("trees")] {
             let metadata = fs::symlink_metadata(path).map_err(in_directory(path))?;
@@ -318,9 +318,16 @@ impl Mirror {
             .in_repository(&repository)
             .with(&self.location, self.options.token.as_ref())
             .holding(lock);
-        fetch.output(&Limits {
+        let fetched = fetch.output(&Limits {
             size: Some((repository.clone(), most)),
             ..limits.clone()
+        });
+        fetched.map_err(|error| match error {
+            // Without what was there before.
+            GitError::TooLarge { .. } => GitError::TooLarge {
+                most: self.options.max_bytes,
+            },
+            error => error,
         })?;
         let commit = git(&["rev-parse", "--verify", &format!("{INCOMING}^{{commit}}")])?;
         let (directory, tree) = self.tree_in(&commit, &git)?;
@@ -426,7 +433,7 @@ impl Mirror {
         link(&tree_of(&state.commit), &new).map_err(in_directory(&new))?;
         self.note(state)?;
         fs::rename(&new, &tree).map_err(in_directory(&tree))?;
-        // Whoever reads now reads the new one.
+        // From now on, readers read the new files.
         drop(locks);
         self.remove_old_trees(state)
     }

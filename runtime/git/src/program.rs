@@ -112,7 +112,7 @@ const OVERRIDES: &[(&str, &str)] = &[
     ("http.lowSpeedTime", "30"),
 ];
 
-/// Ends a hung connection, and asks nobody. Only where the user has not said which ssh to take.
+/// Ends a hung connection, and never prompts. Only if the user has not chosen an ssh.
 const SSH: &str =
     "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=2";
 
@@ -122,7 +122,7 @@ static STOPPING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Those that run.
 static RUNNING: Mutex<Vec<Arc<Mutex<End>>>> = Mutex::new(Vec::new());
 
-/// Whoever sets it, such as a signal, stops every git within some milliseconds. Later calls fail.
+/// Setting it, as a signal handler can, stops every git within some milliseconds. Later calls fail.
 pub fn stop_flag() -> Arc<AtomicBool> {
     Arc::clone(&STOPPING)
 }
@@ -281,8 +281,8 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// One that writes to what this lock is for. It has the lock as its empty stdin, so that nobody
-    /// else gets it before that git has ended, should this process be killed.
+    /// For calls that write to what this lock protects. Git gets the lock's empty file as its stdin, and
+    /// so shares the lock: if this process is killed, no other gets the lock before git has ended.
     pub(crate) const fn holding(mut self, lock: &'a File) -> Self {
         self.holds = Some(lock);
         self
@@ -311,7 +311,6 @@ impl<'a> Call<'a> {
         let mut limited = stdout.by_ref().take(MOST_OUTPUT + 1);
         limited.read_to_end(&mut output).map_err(GitError::Run)?;
         if output.len() as u64 > MOST_OUTPUT {
-            // Dropping it ends it.
             let most = MOST_OUTPUT;
             return Err(GitError::TooMuch { what, most });
         }
@@ -489,7 +488,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         if self.watchdog.is_some() {
             kill(self.child.id());
-            // There is nobody to tell.
+            // No caller is left to report to.
             let _ = self.wait();
         }
     }

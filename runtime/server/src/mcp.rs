@@ -243,7 +243,7 @@ impl Server {
         let call = self.call(plan, request);
         match plan.handler {
             Handler::Now(answer) => Some(guard(|| answer(&call, out))),
-            Handler::Skills(answer) => {
+            Handler::Skills(answer) | Handler::Listing(answer) => {
                 let skills = self.refresher.ready()?;
                 let start = out.len();
                 let answered = guard(|| answer(&call, &skills, out));
@@ -270,9 +270,12 @@ impl Server {
         let call = self.call(plan, request);
         match plan.handler {
             Handler::Now(answer) => guard(|| answer(&call, out)),
-            Handler::Skills(answer) => {
+            Handler::Skills(answer) | Handler::Listing(answer) => {
                 let start = out.len();
-                let skills = self.refresher.current().await;
+                let skills = match plan.handler {
+                    Handler::Listing(_) => self.refresher.current_soon().await,
+                    _ => self.refresher.current().await,
+                };
                 let answered = guard(|| answer(&call, &skills, out));
                 if !is_damaged(&skills) {
                     return answered;

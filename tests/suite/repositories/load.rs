@@ -154,6 +154,11 @@ fn while_the_cache_is_cleaned_every_answer_has_its_skill() {
     command.args(["serve", "--http", "127.0.0.1:0"]).args(ALLOW);
     command.args(["--repo", &repository.url("origin.git")]);
     let server = Running::start(command);
+    let mut operator = server.connect();
+    // Until the skills are loaded: there is something to keep from then on.
+    while call(&mut operator, "refresh_skills", &json!({}))["structuredContent"]["success"] != true
+    {
+    }
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         let (server, project, is_done) = (&server, &project, &is_done);
@@ -175,7 +180,6 @@ fn while_the_cache_is_cleaned_every_answer_has_its_skill() {
             }
         });
         let done = Done(is_done);
-        let mut operator = server.connect();
         let mut refreshes = 0;
         while refreshes < 10 {
             let answer = call(&mut operator, "refresh_skills", &json!({}));

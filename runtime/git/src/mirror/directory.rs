@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::GitError;
 
-/// Removes what a git that was killed has left in our repository: its locks, which nobody holds while
+/// Removes what a git that was killed has left in our repository: its locks, which no process holds while
 /// we hold ours, and half a pack.
 pub(super) fn remove_leftovers(repository: &Path) {
     let is_leftover = |path: &Path| {

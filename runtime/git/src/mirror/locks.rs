@@ -1,5 +1,5 @@
-//! The locks of a mirror, over all processes. Its directory can be removed and made anew while somebody
-//! waits for one, so a lock counts only while its file is still where it was found.
+//! The locks of a mirror, across processes. Its directory can be removed and made anew while a process
+//! waits for one, so a lock counts only if its file is still in its place.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -12,22 +12,22 @@ use super::{Mirror, NEXT_TRY};
 use crate::error::GitError;
 use crate::program::Limits;
 
-/// How long new readers wait for somebody who waits for earlier ones.
+/// How long new readers wait while a writer waits for earlier ones.
 const AT_THE_GATE: Duration = Duration::from_millis(500);
 
-/// How long they come first then.
+/// How long the writer then lets them pass.
 const GATE_OPEN: Duration = Duration::from_millis(50);
 
 impl Mirror {
-    /// A lock, alone. Whatever has it is waited for until the deadline.
+    /// An exclusive lock. Waits for its holder until the deadline.
     pub(super) fn lock(&self, name: &str, limits: &Limits) -> Result<File, GitError> {
         let lock = self.try_lock_until(name, limits.deadline)?;
         lock.ok_or(GitError::Locked(limits.timeout))
     }
 
-    /// The locks to replace the files with. They are had once nobody reads, and while they are held
-    /// nobody begins to. Readers that stay long, such as a command whose output is being looked at,
-    /// do not keep out others meanwhile.
+    /// The locks to replace the files with. They are granted when no process reads, and while they are
+    /// held no process can begin to. A reader that stays long, such as a command whose output is in a
+    /// pager, does not keep out other readers meanwhile.
     pub(super) fn lock_to_replace(&self, limits: &Limits) -> Result<[File; 2], GitError> {
         loop {
             let gate = self.lock("gate.lock", limits)?;
@@ -63,7 +63,7 @@ impl Mirror {
         shared("tree.lock")
     }
 
-    /// A lock, alone; `None` if somebody else has it until then.
+    /// An exclusive lock; `None` if another process holds it until then.
     fn try_lock_until(&self, name: &str, until: Instant) -> Result<Option<File>, GitError> {
         let path = self.file(name);
         let mut lock = open_lock(&path)?;
@@ -79,7 +79,7 @@ impl Mirror {
     }
 }
 
-/// The locks of a mirror's directory, if nobody has one and it is there.
+/// The locks of a mirror's directory, if no process holds one and the directory exists.
 pub(crate) fn lock_to_remove(directory: &Path) -> io::Result<Option<[File; 2]>> {
     let lock = |name: &str| {
         let path = directory.join(name);

@@ -35,6 +35,8 @@ pub(crate) enum Handler {
     Now(fn(&Call<'_>, &mut Vec<u8>) -> Result<(), RpcError>),
     /// Needs the current skills, and waits only if asking for them may block.
     Skills(fn(&Call<'_>, &Skills, &mut Vec<u8>) -> Result<(), RpcError>),
+    /// The same, and answers without skills if the first ones are not there soon.
+    Listing(fn(&Call<'_>, &Skills, &mut Vec<u8>) -> Result<(), RpcError>),
     /// Takes time of its own: the source, a client that listens.
     Task(Work),
     /// Needs what the tool that is called needs.
@@ -56,7 +58,7 @@ static METHODS: &[Method] = &[
     method(INITIALIZE, Only(Era::Handshake), Now(handshake::initialize)),
     method(DISCOVER, Only(Era::Stateless), Now(handshake::discover)),
     method(PING, Only(Era::Handshake), Now(handshake::ping)),
-    method("tools/list", Both, Handler::Skills(tools::list)),
+    method("tools/list", Both, Handler::Listing(tools::list)),
     method("tools/call", Both, Tool),
     method("skills/list", Both, Handler::Skills(extension::list)),
     method("skills/get", Both, Handler::Skills(extension::get)),

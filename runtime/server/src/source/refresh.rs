@@ -38,6 +38,10 @@ const LOAD: Duration = Duration::from_secs(2);
 /// seconds.
 const FIRST_LOAD: Duration = Duration::from_secs(25);
 
+/// How long the list of tools waits for the first load. It is asked for as a host starts its servers,
+/// and some hosts give up a server that has not answered within 10 seconds.
+const AT_START: Duration = Duration::from_secs(5);
+
 /// How long a call waits for the fingerprint of a source that is not watched, if there are skills
 /// to answer from. A local disk needs 20 ms for 10,000 files; a network that needs longer delays
 /// no call more than this, and its changes show in a later one.
@@ -228,12 +232,22 @@ impl Refresher {
         if let Some(stand_in) = self.0.publish_stand_in() {
             return Ok(stand_in);
         }
-        timeout(FIRST_LOAD, look).await.unwrap_or_else(|_| {
-            Err(NotLoaded(format!(
-                "{}: the skills are still being read; ask again in a few seconds",
-                self.describe()
-            )))
-        })
+        let first = timeout(FIRST_LOAD, look).await;
+        first.unwrap_or_else(|_| Err(self.still_reading()))
+    }
+
+    /// The same for what can be answered without skills: it waits for the first ones for a short time
+    /// only.
+    pub(crate) async fn current_soon(&self) -> Result<Arc<Generation>, NotLoaded> {
+        let current = timeout(AT_START, self.current()).await;
+        current.unwrap_or_else(|_| Err(self.still_reading()))
+    }
+
+    fn still_reading(&self) -> NotLoaded {
+        NotLoaded(format!(
+            "{}: the skills are still being read; ask again in a few seconds",
+            self.describe()
+        ))
     }
 
     /// The outcome of a look at the source that began after `called`. Calls that arrive together

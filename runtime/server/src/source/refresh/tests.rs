@@ -311,3 +311,22 @@ fn a_first_synchronisation_that_fails_is_tried_again_soon_and_later_ones_at_thei
         assert_eq!(found, pauses, "{failures} failures");
     }
 }
+
+#[test]
+fn what_needs_no_skills_waits_for_the_first_ones_for_a_short_time() {
+    on_runtime(async {
+        let source = Fake::slow(spec_folders());
+        source.close_gate();
+        let refresher = Refresher::new(source.clone(), &Arc::default());
+        let waiting = tokio::spawn({
+            let refresher = refresher.clone();
+            async move { refresher.current().await.map(|it| it.len()) }
+        });
+        let soon = refresher.current_soon().await;
+        assert!(soon.is_err_and(|it| it.0.contains("still being read")));
+        assert!(!waiting.is_finished(), "calls wait longer");
+        source.open_gate();
+        assert_eq!(waiting.await.unwrap(), Ok(3));
+        assert_eq!(refresher.current_soon().await.unwrap().len(), 3);
+    });
+}
