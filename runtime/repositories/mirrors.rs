@@ -99,6 +99,10 @@ impl Mirrors {
     ///
     /// Fewer of them have files than before, or none has: the cache was cleaned. Skills do
     /// not go away by that.
+    #[cfg_attr(
+        not(feature = "compile"),
+        expect(dead_code, reason = "only the compiler reads directories")
+    )]
     pub(crate) fn read_to_load(&self) -> Result<Vec<Reading>> {
         let reading = self.read()?;
         if reading.len() < self.loaded.load(Ordering::Relaxed).max(1) {
@@ -223,6 +227,10 @@ impl Mirrors {
     }
 
     /// The commit that the files in a directory are of, if it is one of these.
+    #[cfg_attr(
+        not(feature = "compile"),
+        expect(dead_code, reason = "only the compiler reads directories")
+    )]
     pub(crate) fn commit_in(&self, directory: &Path) -> Option<String> {
         let mirror = self.all.iter().find(|it| it.tree() == directory);
         mirror.and_then(Mirror::commit)
