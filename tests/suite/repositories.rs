@@ -224,6 +224,36 @@ fn several_repositories_are_one_library() {
     assert_eq!(commits, heads);
 }
 
+#[test]
+fn a_doctor_looks_at_the_copy_and_leaves_the_repository_alone() {
+    let (_origin, url) = one_skill();
+    let project = Project::new();
+    let missing = finish(&mut command(&project, &["doctor"], &url));
+    assert_eq!(missing.code, Some(1), "{}", missing.stdout);
+    assert!(
+        missing.stdout.contains("no copy of it on this machine yet"),
+        "{}",
+        missing.stdout
+    );
+    finish(&mut command(&project, &["list"], &url));
+    for by_variable in [false, true] {
+        let mut doctor = project.command();
+        doctor.arg("doctor").args(ALLOW);
+        if by_variable {
+            doctor.env("SKILLS_REPO", &url);
+        } else {
+            doctor.args(["--repo", &url]);
+        }
+        let ran = finish(&mut doctor);
+        assert_eq!(ran.code, Some(0), "{by_variable}: {}", ran.stdout);
+        assert!(
+            ran.stdout.contains("it would synchronise"),
+            "{}",
+            ran.stdout
+        );
+    }
+}
+
 /// One of them was never there, at this start and at the next.
 #[test]
 fn a_repository_that_is_missing_does_not_hold_back_the_others() {

@@ -16,7 +16,7 @@ use skillbundle_search::suggest;
 
 use super::{Context, Findings, Level};
 use crate::cli::json::BuildInfo;
-use crate::sources::Sources;
+use crate::sources::{Selection, Sources};
 
 /// How the variables of this program begin, but for those of specification 3.
 const PREFIX: &str = "SKILLBUNDLE_";
@@ -44,6 +44,10 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
     check_path(program.as_deref(), out);
     if context.examined().is_none() {
         return;
+    }
+    if let Ok(Selection::Repositories(_)) = &context.selection {
+        let message = "`serve` was not tried: it would synchronise the repository";
+        return out.note(Level::Info, None, message);
     }
     match program
         .context("the path of this program is unknown")
@@ -178,7 +182,8 @@ fn converse(child: &mut Child, start: Instant) -> Result<Duration> {
         let mut lines = BufReader::new(stdout).split(b'\n');
         while lines.next().is_some_and(|line| send.send(line).is_ok()) {}
     });
-    writeln!(stdin, "{INITIALIZE}").context("`serve` does not read its input")?;
+    // Whoever is gone by now does not answer, which is what counts.
+    let _ = writeln!(stdin, "{INITIALIZE}");
     let first = lines.recv_timeout(PATIENCE);
     let time = start.elapsed();
     check_message(first.context("`serve` does not answer")??.as_slice())?;
