@@ -3,14 +3,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[cfg(target_os = "linux")]
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{ALLOW, one_skill, refresh, skill};
-use crate::project::{LEGACY, Project, Session, base64, finish};
+use crate::project::{LEGACY, PATIENCE, Project, Session, base64, finish};
 use skillbundle_testkit::{GitServer, Serve};
 
 const CANARY: &str = "ghp_canary0123456789abcdef";
@@ -156,6 +156,11 @@ fn a_server_that_ends_takes_its_git_along() {
         std::thread::sleep(Duration::from_millis(5));
     }
     session.finish();
+    // What was killed needs a moment to be gone.
+    let patience = Instant::now() + PATIENCE;
+    while !gits_with(&url).is_empty() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     assert_eq!(gits_with(&url), []);
 }
 
