@@ -103,6 +103,8 @@ impl HttpClient {
         while !head.ends_with(b"\r\n\r\n") {
             match self.0.read(&mut byte) {
                 Ok(1) => head.push(byte[0]),
+                // With a limit of time, a signal interrupts it.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     panic!("no response and no end after {}", head.escape_ascii())
                 }
