@@ -23,7 +23,7 @@ pub(crate) use mirrors::Mirrors;
 pub(crate) use source::GitSource;
 
 /// A command takes what was synchronised so recently: people run several in a row.
-const JUST_NOW: Duration = Duration::from_secs(60);
+pub(crate) const JUST_NOW: Duration = Duration::from_secs(60);
 
 /// How often a copy is made for a command if it is removed before it is read.
 const ATTEMPTS: usize = 10;
@@ -135,6 +135,14 @@ impl fmt::Display for Repositories {
         }
         Ok(())
     }
+}
+
+/// How long git may take for one repository, and how many bytes it may bring.
+pub(crate) fn limits() -> (Duration, u64) {
+    let config = config::current();
+    let number = |name| config.value(name).as_u64().unwrap_or(u64::MAX);
+    let timeout = Duration::from_secs(number("git.timeout_seconds"));
+    (timeout, number("git.max_bytes"))
 }
 
 /// What is wrong with what was typed. It is quoted unless it may hold a password.

@@ -7,7 +7,6 @@ mod quick;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Result;
 use skillbundle_server::{Error, Options, Source};
@@ -20,6 +19,7 @@ use super::tool_args::{self, ToolArgs};
 use crate::Exit;
 use crate::config;
 use crate::directories;
+use crate::repositories::JUST_NOW;
 use crate::sources::{Selection, Sources, labelled};
 use http::Http;
 
@@ -141,7 +141,7 @@ fn greet(source: &impl Source, args: &Args) -> Result<()> {
     if source.can_sync() {
         let _progress = Progress::start("synchronising", &source.describe());
         // Why it failed is logged by the server, which tries again.
-        let _ = source.sync(Duration::from_secs(60));
+        let _ = source.sync(JUST_NOW);
     }
     let loaded = source.load(None)?;
     for notice in &loaded.notices {

@@ -15,7 +15,7 @@ use skillbundle_git::{
 };
 use skillbundle_server::Checkout;
 
-use super::{Repositories, TOKEN};
+use super::{Repositories, TOKEN, limits};
 use crate::cache;
 use crate::cli::output::with_help;
 use crate::config;
@@ -47,12 +47,11 @@ impl Mirrors {
                 &format!("name one in {}", cache::VARIABLE),
             )
         })?;
-        let config = config::current();
-        let number = |name: &str| config.number(name).and_then(|it| u64::try_from(it).ok());
+        let (timeout, max_bytes) = limits();
         let options = Options {
             token: repositories.token.clone(),
-            timeout: Duration::from_secs(number("git.timeout_seconds").unwrap_or(60)),
-            max_bytes: number("git.max_bytes").unwrap_or(u64::MAX),
+            timeout,
+            max_bytes,
         };
         let mirror = |location: &Location| {
             let name = hex(&sha256(format!("{location:?}").as_bytes())[..NAME_BYTES]);

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use skillbundle_format::{SkillEntry, SkillSet};
 
 use crate::cli::output::with_help;
-use crate::config;
 use crate::directories;
+use crate::repositories;
 use crate::sources::SkillRoot;
 
 /// Skills that an error names.
@@ -22,10 +21,7 @@ const MOST_NAMED: usize = 5;
 ///
 /// A root is in no repository, or the skills are not exactly those of its commit.
 pub(super) fn of_roots(roots: &[SkillRoot], set: &SkillSet) -> Result<Vec<Option<String>>> {
-    let config = config::current();
-    let number = |name: &str| config.number(name).and_then(|it| u64::try_from(it).ok());
-    let timeout = Duration::from_secs(number("git.timeout_seconds").unwrap_or(60));
-    let max_bytes = number("git.max_bytes").unwrap_or(u64::MAX);
+    let (timeout, max_bytes) = repositories::limits();
     let mut commits = Vec::new();
     let mut committed = Vec::new();
     let mut directories = Vec::new();

@@ -68,9 +68,8 @@ fn round_of(text: &str) -> Option<usize> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-#[test]
-fn while_a_repository_moves_every_answer_is_of_one_of_its_commits() {
-    let (syncs, clients) = wanted();
+/// A repository with its first commit, its server, and a server of ours for it.
+fn serving() -> (Origin, GitServer, Project, Running) {
     let origin = Origin::new();
     commit(&origin, 0);
     let repository = GitServer::start(origin.room(), Serve::Well);
@@ -79,6 +78,13 @@ fn while_a_repository_moves_every_answer_is_of_one_of_its_commits() {
     command.args(["serve", "--http", "127.0.0.1:0"]).args(ALLOW);
     command.args(["--repo", &repository.url("origin.git")]);
     let server = Running::start(command);
+    (origin, repository, project, server)
+}
+
+#[test]
+fn while_a_repository_moves_every_answer_is_of_one_of_its_commits() {
+    let (syncs, clients) = wanted();
+    let (origin, repository, project, server) = serving();
     let mut operator = server.connect();
     // The first one may be what the server does at its start.
     let mut refresh = |expected: &[usize]| loop {
@@ -146,14 +152,7 @@ fn while_a_repository_moves_every_answer_is_of_one_of_its_commits() {
 /// A cache that is cleaned costs a new copy, and never a skill.
 #[test]
 fn while_the_cache_is_cleaned_every_answer_has_its_skill() {
-    let origin = Origin::new();
-    commit(&origin, 0);
-    let repository = GitServer::start(origin.room(), Serve::Well);
-    let project = Project::new();
-    let mut command = project.command();
-    command.args(["serve", "--http", "127.0.0.1:0"]).args(ALLOW);
-    command.args(["--repo", &repository.url("origin.git")]);
-    let server = Running::start(command);
+    let (_origin, _repository, project, server) = serving();
     let mut operator = server.connect();
     // Until the skills are loaded: there is something to keep from then on.
     while call(&mut operator, "refresh_skills", &json!({}))["structuredContent"]["success"] != true
