@@ -154,7 +154,7 @@ rules! {
     MissingKeywords "missing-keywords" Error "The page has no keywords, so it is not served."
 
     // Fields of the Agent Skills specification.
-    NameCharacters "name-characters" Warning [Spec Error, Gh Error, Cursor Error, Claude Info, Codex Info, Gemini Info, OpenCode Info, Goose Info] "The name has other characters than small letters, digits and single hyphens."
+    NameCharacters "name-characters" Info [Spec Error, Gh Error, Cursor Error, VsCode Warning, Copilot Warning, ChatGpt Warning] "The name has other characters than small letters, digits and single hyphens."
     NameTooLong "name-too-long" Warning [Spec Error, Gh Error, Codex Error, VsCode Error, Cursor Error] "The name is longer than 64 characters."
     {
         why "Codex skips the skill, and VS Code cuts the name so that no lookup finds it."
@@ -164,7 +164,7 @@ rules! {
     }
     NameNotAscii "name-not-ascii" Info "The name has letters outside of a to z."
     DescriptionTooLong "description-too-long" Info "The description is longer than hosts accept."
-    DescriptionTag "description-tag" Warning [VsCode Error] "The description has a tag of XML or HTML."
+    DescriptionTag "description-tag" Info [VsCode Error, Claude Warning, ChatGpt Warning] "The description has a tag of XML or HTML."
     CompatibilityTooLong "compatibility-too-long" Info [Spec Error, Gh Error] "The `compatibility` is longer than 500 characters."
     MetadataShape "metadata-shape" Info [Spec Error] "The `metadata` is not a flat map of text to text."
     ProvenanceKey "provenance-key" Warning "The metadata has keys that an installer writes into copies."
