@@ -43,6 +43,7 @@ pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
 pub use profile::{ByProfile, Profile, Profiles};
 pub use report::{Location, Report};
 pub use reuse::{FileStates, Previous};
+pub use rules::{Guide, rules_page};
 
 use discover::{Claims, Discovery, FileKind};
 use reuse::Reuse;

@@ -133,7 +133,7 @@ impl Report {
 }
 
 /// Escapes every character that a terminal would obey or hide.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         escape_into(character, &mut escaped);
