@@ -12,3 +12,4 @@ mod limits;
 mod published;
 mod refresh;
 mod roots;
+mod rules;
