@@ -138,6 +138,11 @@ rules! {
     // Evaluations.
     EvaluationShape "evaluation-shape" Error "An evaluation file, or a request in it, is malformed."
     EvaluationSkill "evaluation-skill" Error "A request names a skill that is not served."
+    RequestMissed "request-missed" Warning "A request does not find the skill that it should find."
+    RequestAmbiguous "request-ambiguous" Warning "A request finds the right skill and others that are too close to choose."
+    RequestMisrouted "request-misrouted" Warning "Another skill wins a request."
+    RequestFalseTrigger "request-false-trigger" Warning "A skill wins a request that it should not win."
+    RequestRerouted "request-rerouted" Warning "A request that found its skill before finds another one, several or none now."
 }
 
 impl fmt::Display for Code {
