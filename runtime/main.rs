@@ -24,8 +24,8 @@ use cli::json::{Envelope, Failed};
 use cli::output::{self, Output};
 use cli::tool_args::ToolArgs;
 use cli::{
-    clap_errors, compile, doctor, eval, inspect, json, list, man, route, search, serve, show,
-    verify,
+    check, clap_errors, compile, doctor, eval, explain, inspect, json, list, man, route, search,
+    serve, show, verify,
 };
 use config::{Assignment, ConfigArgs};
 use sources::Sources;
@@ -34,7 +34,7 @@ const EXAMPLES: &str = "\
 Examples:
   skillbundle list                              the skills of your folders and of this binary
   skillbundle list skills                       the skills in a directory
-  skillbundle compile --check skills            check them
+  skillbundle check skills                      check them
   skillbundle eval skills                       do requests find the right skill?
   skillbundle compile skills -o team.skb        compile them into a bundle
   skillbundle serve team.skb                    serve the bundle to an agent host
@@ -62,7 +62,13 @@ struct Cli {
 enum Command {
     /// Serve skills to an agent host over the Model Context Protocol
     Serve(serve::Args),
-    /// Check skills, or compile them into a bundle
+    /// Check skills for the hosts that shall read them
+    #[cfg_attr(not(feature = "compile"), command(about = check::ABOUT_MISSING))]
+    Check(check::Args),
+    /// Explain a rule of `check`
+    #[cfg_attr(not(feature = "compile"), command(about = explain::ABOUT_MISSING))]
+    Explain(explain::Args),
+    /// Compile skills into a bundle
     #[cfg_attr(not(feature = "compile"), command(about = compile::ABOUT_MISSING))]
     Compile(compile::Args),
     /// Replay requests and report which find the right skill
@@ -181,6 +187,7 @@ impl Command {
     /// finding, and for commands that obey none.
     fn settings(&self) -> Option<(&ConfigArgs, Vec<Assignment>)> {
         let sources = match self {
+            Self::Check(args) => &args.sources,
             Self::Compile(args) => &args.sources,
             Self::Eval(args) => &args.sources,
             Self::List(args) => &args.sources,
@@ -196,7 +203,11 @@ impl Command {
             Self::Cache(args) => return Some((&args.config, Vec::new())),
             Self::Stats(args) => return Some((&args.sources.config, args.assignments())),
             Self::Journal(args) => return Some((&args.config, args.assignments())),
-            Self::Serve(_) | Self::Doctor(_) | Self::Completions(_) | Self::Man(_) => return None,
+            Self::Serve(_)
+            | Self::Doctor(_)
+            | Self::Explain(_)
+            | Self::Completions(_)
+            | Self::Man(_) => return None,
         };
         Some((&sources.config, sources.assignments()))
     }
@@ -208,6 +219,8 @@ fn run(command: &Command) -> Result<Exit> {
     }
     match command {
         Command::Serve(args) => serve::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Compile(args) => compile::run(args),
         Command::Eval(args) => eval::run(args),
         Command::List(args) => list::run(args),

@@ -1,7 +1,8 @@
 //! Compares two versions of a set of skills: which skills came, went and changed, and which requests
 //! find another skill than before. `skills.rs` compares the skills, `routes.rs` the answers to
-//! requests, and `own.rs` has the requests that a skill makes for itself.
+//! requests, and `own.rs` has the requests that a skill makes for itself. `markdown.rs` writes it all for a pull request.
 
+mod markdown;
 mod own;
 mod routes;
 mod skills;
@@ -44,12 +45,17 @@ pub struct Comparison {
     pub collisions: Vec<Collision>,
     /// Names that several skills had before, and have not any more.
     pub resolved: Vec<Collision>,
-    /// Requests that are answered differently: those that lost their skill first.
+    /// Requests that are answered differently: those that lost their skill first. What a skill says
+    /// of itself is one only if it has to do with a skill that differs, and not if more skills alone
+    /// have moved a threshold.
     pub rerouted: Vec<Rerouted>,
     /// How many requests of evaluation files were asked.
     pub request_count: usize,
     /// How many requests were asked that skills make for themselves.
     pub own_request_count: usize,
+    /// What each host keeps of the two versions. Empty until a caller fills it in who knows how a
+    /// server offers them.
+    pub hosts: Vec<HostChange>,
     /// A diagnostic for each request that has lost its skill; at most 50 for each file.
     pub report: Report,
 }
@@ -123,6 +129,34 @@ pub struct Collision {
     pub paths: Vec<String>,
 }
 
+/// What a host keeps of the two versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostChange {
+    /// Its identifier.
+    pub id: &'static str,
+    /// Its display name.
+    pub title: &'static str,
+    /// What it kept of the old version.
+    pub old: HostSize,
+    /// What it keeps of the new one.
+    pub new: HostSize,
+}
+
+/// What a host keeps of one version.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostSize {
+    /// Bytes of the instructions and of all tools, as models are shown them.
+    pub context_bytes: usize,
+    /// The skills that a tool's description names: as sent, and as kept.
+    pub named: (usize, usize),
+    /// Bytes of the host's own listing of skills, if it has one.
+    pub listing_bytes: Option<usize>,
+    /// The number of skills of that listing that it keeps.
+    pub kept: usize,
+    /// Paths of those that are beyond its limits.
+    pub dropped: Vec<String>,
+}
+
 /// A request that is answered differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rerouted {
@@ -155,10 +189,10 @@ pub enum Origin {
         /// The line of that, counted from 1.
         line: Option<usize>,
     },
-    /// An evaluation file that only the old version has.
-    OldFile,
     /// A skill says it of itself: in this key of its frontmatter.
     Own(&'static str),
+    /// An evaluation file that only the old version has.
+    OldFile,
     /// A skill said it of itself and does not any more: in this key of its frontmatter.
     OldOwn(&'static str),
 }
@@ -250,8 +284,8 @@ fn report(new: Version<'_>, rerouted: &[Rerouted]) -> Report {
         };
         let place = match &it.origin {
             Origin::File { file, span, .. } => Some((file.clone(), *span)),
-            Origin::OldFile | Origin::OldOwn(_) => of_skill(None),
-            Origin::Own(key) => of_skill(Some(key)),
+            Origin::OldFile => of_skill(None),
+            Origin::Own(key) | Origin::OldOwn(key) => of_skill(Some(key)),
         };
         if let Some((file, span)) = place {
             let diagnostic = Diagnostic::new(Code::RequestRerouted, file.as_str(), message(it));
@@ -264,10 +298,9 @@ fn report(new: Version<'_>, rerouted: &[Rerouted]) -> Report {
     requests.report(found.collect(), set)
 }
 
-/// Whether an author must see it: not what a skill just does not say of itself any more.
+/// Whether an author must see it: not what a skill does not say of itself any more.
 fn is_finding(it: &Rerouted) -> bool {
-    let is_dropped = matches!(it.origin, Origin::OldOwn(_)) && it.new.is_empty();
-    it.effect == Effect::Lost && !is_dropped
+    it.effect == Effect::Lost && !matches!(it.origin, Origin::OldOwn(_))
 }
 
 /// `` `merge files` found `pdf` and is now routed to `zip` ``.

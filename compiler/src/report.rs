@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Severity, Span};
+use crate::profile::Profile;
 
 pub use location::Location;
 
@@ -81,6 +82,23 @@ impl Report {
         self
     }
 
+    /// The report with other severities; without the diagnostics that get none.
+    #[must_use]
+    pub(crate) fn judged(
+        mut self,
+        judge: impl Fn(&Diagnostic) -> Option<(Severity, Vec<Profile>)>,
+    ) -> Self {
+        self.diagnostics.retain_mut(|it| match judge(it) {
+            Some((severity, profiles)) => {
+                it.severity = severity;
+                it.profiles = profiles;
+                true
+            }
+            None => false,
+        });
+        self
+    }
+
     /// The report in order of severity, then as before.
     #[must_use]
     pub fn errors_first(mut self) -> Self {
@@ -123,7 +141,7 @@ impl Report {
 }
 
 /// Escapes every character that a terminal would obey or hide.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         escape_into(character, &mut escaped);

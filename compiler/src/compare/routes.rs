@@ -65,15 +65,29 @@ pub(super) fn compare(
         }
     }
     out.own_request_count = asked.len() - out.request_count;
+    let differing = differing(out);
     let answers = parallel::map(&asked, LEAST, |it| {
-        rerouted(it, (old_catalog, new_catalog), same)
+        rerouted(it, (old_catalog, new_catalog), (same, &differing))
     });
     for answer in answers {
         out.rerouted.extend(answer?);
     }
-    let key = |it: &Rerouted| (it.effect, it.expected.clone(), it.request.clone());
+    // What a skill does not say any more comes last.
+    let key = |it: &Rerouted| {
+        let is_old = matches!(it.origin, Origin::OldFile | Origin::OldOwn(_));
+        (it.effect, is_old, it.expected.clone(), it.request.clone())
+    };
     out.rerouted.sort_by_cached_key(key);
     Ok(())
+}
+
+/// The paths of skills whose text is new, gone or another one.
+fn differing(comparison: &Comparison) -> HashSet<String> {
+    let (added, removed) = (&comparison.added, &comparison.removed);
+    let sizes = added.iter().chain(removed).map(|it| &it.path);
+    let changed = comparison.changed.iter();
+    let changed = changed.filter(|it| !it.fields.is_empty() || it.old_path.is_some());
+    sizes.chain(changed.map(|it| &it.path)).cloned().collect()
 }
 
 impl Asked {
@@ -148,7 +162,7 @@ fn grade(case: &EvalCase, answer: &[String], is_match: bool) -> Grade {
 fn rerouted(
     asked: &Asked,
     (old, new): (&Catalog<'_>, &Catalog<'_>),
-    same: &Same,
+    (same, differing): (&Same, &HashSet<String>),
 ) -> Result<Option<Rerouted>, Error> {
     let case = &asked.case;
     let before = old.route(&case.text, 1)?;
@@ -170,10 +184,14 @@ fn rerouted(
         std::cmp::Ordering::Equal => Effect::Moved,
         std::cmp::Ordering::Greater => Effect::Found,
     };
-    // Which wrong skill gets what a skill says of itself tells its author nothing.
-    let is_own = matches!(asked.origin, Origin::Own(_) | Origin::OldOwn(_));
-    if is_own && effect == Effect::Moved {
-        return Ok(None);
+    if matches!(asked.origin, Origin::Own(_) | Origin::OldOwn(_)) {
+        let expected = case.expected.iter().flatten();
+        let mut concerned = expected.chain(&was).chain(&is);
+        let has_to_do = concerned.any(|path| differing.contains(path));
+        // Which wrong skill gets what a skill says of itself tells its author nothing.
+        if effect == Effect::Moved || !has_to_do {
+            return Ok(None);
+        }
     }
     let reasons = Reasons::new(new, case, &now)?;
     Ok(Some(Rerouted {

@@ -223,10 +223,12 @@ impl<'r, 'a> Reasons<'r, 'a> {
         if best.ranker == KEYWORDS {
             return format!("with a score of {:.2}", best.score);
         }
-        format!(
-            "confidence {:.2} where {:.2} is enough",
-            self.route.confidence, self.route.min_confidence
-        )
+        let (has, least) = (self.route.confidence, self.route.min_confidence);
+        if self.route.decision == Decision::NoMatch {
+            format!("confidence {has:.2} of the {least:.2} that a match needs")
+        } else {
+            format!("confidence {has:.2}, and {least:.2} is enough")
+        }
     }
 
     fn lead(&self) -> String {
@@ -234,7 +236,7 @@ impl<'r, 'a> Reasons<'r, 'a> {
             return " and scores alike".to_owned();
         }
         format!(
-            ": a lead of {:.0} % where {:.0} % decides",
+            ": a lead of {:.0} % of the {:.0} % that a match needs",
             self.route.margin * 100.0,
             self.route.min_margin * 100.0
         )

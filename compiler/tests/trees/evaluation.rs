@@ -344,10 +344,10 @@ fn a_failed_request_says_where_why_and_what_to_do() {
                 `docs/pdf` has `pdf`, `merge` and `documents`, `git` has none of its words; \
                 add `pdf`, `merge` and `documents` to the description of `git`",
             "5:13 request-false-trigger: `split the pdf forms` is routed to `docs/pdf`; expected no skill; \
-                `docs/pdf` has `pdf`, `split` and `forms`, confidence 5.92 where 1.24 is enough; \
+                `docs/pdf` has `pdf`, `split` and `forms`, confidence 5.92, and 1.24 is enough; \
                 say in the description of `docs/pdf` what it is not for",
             "6:13 request-false-trigger: `rebase and push my branches` is routed to `git`, which it is not for; \
-                `git` has `rebase`, `push` and `branches`, confidence 5.41 where 1.24 is enough; \
+                `git` has `rebase`, `push` and `branches`, confidence 5.41, and 1.24 is enough; \
                 say in the description of `git` what it is not for",
             "7:13 request-missed: `the of and` finds no skill; expected `git`; \
                 the request has no words that count; word it as a user would",

@@ -8,6 +8,7 @@ use skillbundle_format::{Image, SkillSet};
 
 use super::Args;
 use crate::Exit;
+use crate::cli::check;
 use crate::cli::display::counted;
 use crate::cli::json::{self, Envelope};
 use crate::cli::output::{Output, Style, info, with_help};
@@ -16,7 +17,11 @@ use crate::sources::SkillRoot;
 
 /// Compiles, prints the findings, and writes the bundle if `-o` was given.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let (roots, is_default) = args.sources.roots("compile --check")?;
+    if args.check {
+        let args = check::Args::of(args.sources.clone(), args.verbose, args.json);
+        return check::run(&args);
+    }
+    let (roots, is_default) = args.sources.roots("compile")?;
     if is_default && args.output.is_some() {
         // A bundle of whatever lies in the home directory is hardly what was meant.
         return Err(with_help(
@@ -26,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let Compiled {
         mut set, report, ..
-    } = directories::compile(&roots)?;
+    } = directories::compile(&roots, true)?;
     if args.commit {
         // Those that are read; the others are not in the set.
         let read = SkillRoot::read(&roots);
