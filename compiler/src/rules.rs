@@ -15,10 +15,39 @@ use crate::draft::Draft;
 use crate::profile::{ByProfile, Profile};
 use crate::source::Tree;
 
+/// What an author should know about a rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Guide {
+    /// Why it matters, in one sentence.
+    pub why: &'static str,
+    /// Files that break it: the text of `example/SKILL.md`, or several texts, each after a line
+    /// `>>> path`. In parentheses a description, if no text shows it.
+    pub bad: &'static str,
+    /// The same files as they should be.
+    pub good: &'static str,
+    /// Where the rule comes from.
+    pub source: &'static str,
+}
+
+macro_rules! guide {
+    () => {
+        None
+    };
+    ($why:literal $bad:literal $good:literal $source:literal) => {
+        Some(Guide {
+            why: $why,
+            bad: $bad,
+            good: $good,
+            source: $source,
+        })
+    };
+}
+
 macro_rules! rules {
     ($(
         $variant:ident $name:literal $severity:ident $([$($profile:ident $other:ident),*])?
         $meaning:literal
+        $({ why $why:literal bad $bad:literal good $good:literal source $source:literal })?
     )*) => {
         /// Which rule a diagnostic comes from. The names are stable: people
         /// write them into their configuration.
@@ -52,6 +81,13 @@ macro_rules! rules {
             /// What it means, in one line.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
+            }
+
+            /// Why it matters, examples, and where the rule comes from.
+            pub const fn guide(self) -> Option<Guide> {
+                match self {
+                    $(Self::$variant => guide!($($why $bad $good $source)?),)*
+                }
             }
         }
     };
@@ -120,6 +156,12 @@ rules! {
     // Fields of the Agent Skills specification.
     NameCharacters "name-characters" Warning [Spec Error, Gh Error, Cursor Error, Claude Info, Codex Info, Gemini Info, OpenCode Info, Goose Info] "The name has other characters than small letters, digits and single hyphens."
     NameTooLong "name-too-long" Warning [Spec Error, Gh Error, Codex Error, VsCode Error, Cursor Error] "The name is longer than 64 characters."
+    {
+        why "Codex skips the skill, and VS Code cuts the name so that no lookup finds it."
+        bad "---\nname: a-name-that-says-everything-which-the-description-should-say-about-it\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, name"
+    }
     NameNotAscii "name-not-ascii" Info "The name has letters outside of a to z."
     DescriptionTooLong "description-too-long" Info "The description is longer than hosts accept."
     DescriptionTag "description-tag" Warning [VsCode Error] "The description has a tag of XML or HTML."
