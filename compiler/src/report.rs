@@ -51,6 +51,14 @@ impl Report {
         }
     }
 
+    /// The diagnostics of both, sorted.
+    #[must_use]
+    pub fn merged(mut self, other: Self) -> Self {
+        self.sources.extend(other.sources);
+        self.diagnostics.extend(other.diagnostics);
+        Self::new(self.diagnostics, |file| self.sources.get(file).cloned())
+    }
+
     /// The diagnostics, sorted by file, position and code.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics

@@ -3,6 +3,8 @@
 //! in every command, and changing one raises [`VERSION`].
 
 #[cfg(feature = "compile")]
+mod comparison;
+#[cfg(feature = "compile")]
 mod evaluation;
 
 use std::collections::BTreeMap;
@@ -14,6 +16,8 @@ use serde_json::{Map, Value};
 use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 
 use crate::embedded;
+#[cfg(feature = "compile")]
+pub(crate) use comparison::Comparison;
 #[cfg(feature = "compile")]
 pub(crate) use evaluation::{Confusion, Evaluation, FailedRequest, SkillTally, Thin};
 
@@ -382,6 +386,7 @@ pub(crate) struct Check<'a> {
     pub(crate) file_count: u64,
     pub(crate) profile: &'a str,
     pub(crate) failure: Option<&'a str>,
+    pub(crate) comparison: Option<Comparison<'a>>,
 }
 
 /// The body of `explain`.
