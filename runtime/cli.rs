@@ -18,6 +18,7 @@ pub(crate) mod serve;
 
 pub(crate) mod compile;
 pub(crate) mod eval;
+pub(crate) mod new;
 pub(crate) mod verify;
 
 pub(crate) mod config;

@@ -24,7 +24,7 @@ use cli::json::{Envelope, Failed};
 use cli::output::{self, Output};
 use cli::tool_args::ToolArgs;
 use cli::{
-    clap_errors, compile, doctor, eval, inspect, json, list, man, route, search, serve, show,
+    clap_errors, compile, doctor, eval, inspect, json, list, man, new, route, search, serve, show,
     verify,
 };
 use config::{Assignment, ConfigArgs};
@@ -34,6 +34,7 @@ const EXAMPLES: &str = "\
 Examples:
   skillbundle list                              the skills of your folders and of this binary
   skillbundle list skills                       the skills in a directory
+  skillbundle new pdf-forms                     make one from a template
   skillbundle compile --check skills            check them
   skillbundle eval skills                       do requests find the right skill?
   skillbundle compile skills -o team.skb        compile them into a bundle
@@ -62,6 +63,9 @@ struct Cli {
 enum Command {
     /// Serve skills to an agent host over the Model Context Protocol
     Serve(serve::Args),
+    /// Make a skill from a template
+    #[cfg_attr(not(feature = "compile"), command(about = new::ABOUT_MISSING))]
+    New(new::Args),
     /// Check skills, or compile them into a bundle
     #[cfg_attr(not(feature = "compile"), command(about = compile::ABOUT_MISSING))]
     Compile(compile::Args),
@@ -196,7 +200,11 @@ impl Command {
             Self::Cache(args) => return Some((&args.config, Vec::new())),
             Self::Stats(args) => return Some((&args.sources.config, args.assignments())),
             Self::Journal(args) => return Some((&args.config, args.assignments())),
-            Self::Serve(_) | Self::Doctor(_) | Self::Completions(_) | Self::Man(_) => return None,
+            Self::Serve(_)
+            | Self::New(_)
+            | Self::Doctor(_)
+            | Self::Completions(_)
+            | Self::Man(_) => return None,
         };
         Some((&sources.config, sources.assignments()))
     }
@@ -208,6 +216,7 @@ fn run(command: &Command) -> Result<Exit> {
     }
     match command {
         Command::Serve(args) => serve::run(args),
+        Command::New(args) => new::run(args),
         Command::Compile(args) => compile::run(args),
         Command::Eval(args) => eval::run(args),
         Command::List(args) => list::run(args),
