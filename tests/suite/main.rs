@@ -18,6 +18,7 @@ mod invocations;
 mod matching;
 mod paths;
 mod project;
+mod proofs;
 mod public_cases;
 mod readme;
 mod refresh;

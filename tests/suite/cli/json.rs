@@ -183,6 +183,8 @@ fn every_field_has_its_documented_type_in_every_command() {
         ("verify damaged.skb", 1, Some("verify")),
         ("compile --check faulty", 1, Some("compile")),
         ("compile team -o new.skb", 0, Some("compile")),
+        ("check asked --against team.skb", 0, Some("check")),
+        ("check asked --against faulty", 0, Some("check")),
         ("eval asked", 0, Some("eval")),
         ("eval asked --min-hits 1", 1, Some("eval")),
         ("list nowhere", 2, Some("list")),
