@@ -48,6 +48,7 @@ pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally, evaluat
 pub use profile::{ByProfile, Profile, Profiles};
 pub use report::{Location, Report};
 pub use reuse::{FileStates, Previous};
+pub use rules::{Guide, rules_page};
 
 use discover::{Claims, Discovery, FileKind};
 use reuse::Reuse;

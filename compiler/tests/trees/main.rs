@@ -13,3 +13,4 @@ mod limits;
 mod published;
 mod refresh;
 mod roots;
+mod rules;
