@@ -16,8 +16,10 @@ pub(crate) mod tool_args;
 // The commands, in the order of `--help`.
 pub(crate) mod serve;
 
+pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod eval;
+pub(crate) mod explain;
 pub(crate) mod new;
 pub(crate) mod verify;
 

@@ -24,8 +24,8 @@ use cli::json::{Envelope, Failed};
 use cli::output::{self, Output};
 use cli::tool_args::ToolArgs;
 use cli::{
-    clap_errors, compile, doctor, eval, inspect, json, list, man, new, route, search, serve, show,
-    verify,
+    check, clap_errors, compile, doctor, eval, explain, inspect, json, list, man, new, route,
+    search, serve, show, verify,
 };
 use config::{Assignment, ConfigArgs};
 use sources::Sources;
@@ -35,7 +35,7 @@ Examples:
   skillbundle list                              the skills of your folders and of this binary
   skillbundle list skills                       the skills in a directory
   skillbundle new pdf-forms                     make one from a template
-  skillbundle compile --check skills            check them
+  skillbundle check skills                      check them
   skillbundle eval skills                       do requests find the right skill?
   skillbundle compile skills -o team.skb        compile them into a bundle
   skillbundle serve team.skb                    serve the bundle to an agent host
@@ -66,7 +66,13 @@ enum Command {
     /// Make a skill from a template
     #[cfg_attr(not(feature = "compile"), command(about = new::ABOUT_MISSING))]
     New(new::Args),
-    /// Check skills, or compile them into a bundle
+    /// Check skills for the hosts that shall read them
+    #[cfg_attr(not(feature = "compile"), command(about = check::ABOUT_MISSING))]
+    Check(check::Args),
+    /// Explain a rule of `check`
+    #[cfg_attr(not(feature = "compile"), command(about = explain::ABOUT_MISSING))]
+    Explain(explain::Args),
+    /// Compile skills into a bundle
     #[cfg_attr(not(feature = "compile"), command(about = compile::ABOUT_MISSING))]
     Compile(compile::Args),
     /// Replay requests and report which find the right skill
@@ -185,6 +191,7 @@ impl Command {
     /// finding, and for commands that obey none.
     fn settings(&self) -> Option<(&ConfigArgs, Vec<Assignment>)> {
         let sources = match self {
+            Self::Check(args) => &args.sources,
             Self::Compile(args) => &args.sources,
             Self::Eval(args) => &args.sources,
             Self::List(args) => &args.sources,
@@ -203,6 +210,7 @@ impl Command {
             Self::Serve(_)
             | Self::New(_)
             | Self::Doctor(_)
+            | Self::Explain(_)
             | Self::Completions(_)
             | Self::Man(_) => return None,
         };
@@ -217,6 +225,8 @@ fn run(command: &Command) -> Result<Exit> {
     match command {
         Command::Serve(args) => serve::run(args),
         Command::New(args) => new::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Compile(args) => compile::run(args),
         Command::Eval(args) => eval::run(args),
         Command::List(args) => list::run(args),

@@ -19,7 +19,6 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter;
 use crate::paths::{directory, is_skill_file, join, stem};
-use crate::rules;
 use crate::source::{FileId, Tree, TreeEntry, TreeRoot, is_left_out, is_version_control};
 
 /// Gives declared paths the Unicode form of the file on disk, if no file has theirs: macOS writes `é`
@@ -104,9 +103,7 @@ pub(crate) fn attach(tree: &Tree, draft: &mut Draft, out: &mut Vec<Diagnostic>) 
     let mut files = match content {
         FileOrigin::Kept(files) => files,
         FileOrigin::Directory(directory, declared) => {
-            let files = in_directory(root, &directory, declared, draft, out);
-            rules::files::check(root, &directory, &files, &draft.shown, out);
-            files
+            in_directory(root, &directory, declared, draft, out)
         }
         FileOrigin::Resources(directory, declared) => {
             in_resources(root, directory.as_deref(), declared, draft, out)

@@ -5,9 +5,11 @@
 //! fails. Whether the skill is served is a separate question: every pass keeps
 //! what is still sound, so a duplicate key is an error *and* the skill is served.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use crate::profile::{ByProfile, Profile};
 pub use crate::rules::Code;
 
 /// How much a diagnostic matters to the author.
@@ -45,6 +47,10 @@ pub struct Diagnostic {
     pub code: Code,
     /// The code's default unless [`Diagnostic::severity`] changed it.
     pub severity: Severity,
+    /// The profiles in which it is another one.
+    pub elsewhere: Cow<'static, ByProfile>,
+    /// The profiles that decided the severity; empty if it is the same in all.
+    pub profiles: Vec<Profile>,
     /// The file, as the user would type it.
     pub file: String,
     /// Where in the file; `None` if it is about the whole file.
@@ -55,7 +61,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Other places that it is about.
     pub related: Vec<Related>,
-    /// An edit that fixes it, safe to apply without asking.
+    /// What fixes it.
     pub fix: Option<Fix>,
 }
 
@@ -70,13 +76,41 @@ pub struct Related {
     pub message: String,
 }
 
-/// An edit of the diagnostic's file: replace `span` by `replacement`.
+/// Edits of the diagnostic's file that solve the problem together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
+    /// The edits, in the order of their places, which do not overlap.
+    pub edits: Vec<Edit>,
+    /// Whether they may be applied without asking.
+    pub applicability: Applicability,
+}
+
+/// An edit of a file: replace `span` by `replacement`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
     /// What to remove.
     pub span: Span,
     /// What to insert there.
     pub replacement: String,
+}
+
+/// How sure a fix is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Applicability {
+    /// Nothing but what was reported changes its meaning.
+    Safe,
+    /// It is probably what was meant; somebody should look at it.
+    Unsafe,
+}
+
+impl Applicability {
+    /// The word used in every output: `safe` or `unsafe`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Unsafe => "unsafe",
+        }
+    }
 }
 
 impl Diagnostic {
@@ -85,6 +119,8 @@ impl Diagnostic {
         Self {
             code,
             severity: code.severity(),
+            elsewhere: Cow::Borrowed(code.elsewhere()),
+            profiles: Vec::new(),
             file: file.into(),
             span: None,
             message: message.into(),
@@ -137,21 +173,47 @@ impl Diagnostic {
         self
     }
 
-    /// Adds an edit that fixes it.
+    /// Adds an edit that fixes it and may be applied without asking.
     #[must_use]
-    pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
+    pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
+        self.fixed_by(Applicability::Safe, [(span, replacement.into())])
+    }
+
+    /// Adds edits that fix it.
+    #[must_use]
+    pub fn fixed_by(
+        mut self,
+        applicability: Applicability,
+        edits: impl IntoIterator<Item = (Span, String)>,
+    ) -> Self {
+        let edits = edits.into_iter();
+        let edits = edits.map(|(span, replacement)| Edit { span, replacement });
         self.fix = Some(Fix {
-            span,
-            replacement: replacement.into(),
+            edits: edits.collect(),
+            applicability,
         });
         self
     }
 
-    /// Replaces the code's default severity.
+    /// Replaces the code's default severity, in every profile.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
+        self.elsewhere = Cow::Borrowed(&[]);
         self
+    }
+
+    /// Replaces the severities of the code that differ from the default.
+    #[must_use]
+    pub fn elsewhere(mut self, elsewhere: impl Into<Cow<'static, ByProfile>>) -> Self {
+        self.elsewhere = elsewhere.into();
+        self
+    }
+
+    /// The names of the profiles that decided the severity, for people.
+    pub fn profile_names(&self) -> Option<String> {
+        let names: Vec<&str> = self.profiles.iter().map(|it| it.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
     }
 
     /// The order of a report: file, position, code.

@@ -24,6 +24,8 @@ pub(crate) struct MarkdownFile<'a> {
     pub(crate) shown: &'a str,
     pub(crate) bytes: &'a Arc<[u8]>,
     pub(crate) document: &'a Document,
+    /// Whether the rules about quality run as well.
+    pub(crate) check: bool,
 }
 
 /// The part of an entry that both dialects share. The caller adds the rest.

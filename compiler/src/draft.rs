@@ -5,7 +5,7 @@
 use std::borrow::{Borrow, BorrowMut};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use skillbundle_format::{FileEntry, SkillEntry};
+use skillbundle_format::{Dialect, FileEntry, SkillEntry};
 use skillbundle_search::parallel;
 
 use crate::assets::Declaration;
@@ -79,6 +79,14 @@ impl Draft {
         }
     }
 
+    /// The directory that its files are in: that of a `SKILL.md`, or the one beside a page.
+    pub(crate) fn directory(&self) -> &str {
+        match self.entry.dialect {
+            Dialect::Folder => directory(&self.entry.file_path),
+            Dialect::Tree => stem(&self.entry.file_path),
+        }
+    }
+
     /// Adds the contract that the frontmatter has.
     pub(crate) fn with_contract(mut self, document: &Document, out: &mut Vec<Diagnostic>) -> Self {
         if let Some((contract, spans)) = contract::read(document, &self.entry, out) {
@@ -101,8 +109,10 @@ impl Draft {
 }
 
 /// The result of reading all files.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Drafts {
+    /// Whether the rules about quality run as well.
+    check: bool,
     /// The skills, root by root, sorted by their file's path.
     pub(crate) skills: Vec<Draft>,
     /// Files that were meant as skills and did not load.
@@ -112,6 +122,15 @@ pub(crate) struct Drafts {
 }
 
 impl Drafts {
+    fn new(check: bool) -> Self {
+        Self {
+            check,
+            skills: Vec::new(),
+            failed: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
     /// The pages whose text is not needed any more: they are no skills, and no diagnostic quotes
     /// them.
     pub(crate) fn unneeded(
@@ -148,10 +167,11 @@ pub(crate) fn drafts(
     tree: &Tree,
     discovered: &mut [Discovery],
     reuse: &Reuse<'_>,
+    check: bool,
     out: &mut Vec<Diagnostic>,
 ) -> Drafts {
     let mut parsed = parse_pages(tree, discovered);
-    let mut all = Drafts::default();
+    let mut all = Drafts::new(check);
     for root in &mut *discovered {
         skill_files(tree, root, reuse, &mut all, out);
         pages(tree, root, reuse, &mut parsed, &mut all, out);
@@ -237,12 +257,13 @@ fn skill_files(
     };
     let files = root.skills.iter().map(|skill| (skill.file, traits));
     all.files.extend(files);
+    let check = all.check;
     let read = parallel::map(&root.skills, LEAST, |skill| {
         if let Some(draft) = reuse.draft(tree, skill.file) {
             return (Some(draft), Vec::new());
         }
         let (document, mut out) = parse(tree, skill.file).unwrap_or_default();
-        let draft = with_source(tree, skill.file, document.as_ref(), |source| {
+        let draft = with_source(tree, skill.file, document.as_ref(), check, |source| {
             dialect::read_folder(source, &skill.directory, &mut out)
         });
         (draft, out)
@@ -298,7 +319,7 @@ fn pages(
             continue;
         }
         let document = take(parsed, id, out);
-        let draft = with_source(tree, id, document.as_ref(), |source| {
+        let draft = with_source(tree, id, document.as_ref(), all.check, |source| {
             dialect::read_page(source, has_resources.then_some(resources), out)
         });
         match draft {
@@ -329,6 +350,7 @@ fn with_source(
     tree: &Tree,
     id: FileId,
     document: Option<&Document>,
+    check: bool,
     read: impl FnOnce(&MarkdownFile<'_>) -> Option<Draft>,
 ) -> Option<Draft> {
     let (entry, document) = (tree.entry(id), document?);
@@ -341,6 +363,7 @@ fn with_source(
         shown,
         bytes,
         document,
+        check,
     })
 }
 

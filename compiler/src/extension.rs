@@ -61,12 +61,11 @@ pub(crate) fn check(set: &SkillSet, positions: &[Position], out: &mut Vec<Diagno
                     if set.skills[*other].source == skill.source);
                 // The name of a skill with a contract follows another specification.
                 let is_typed = skill.contract.is_some();
-                let severity = if is_copy || is_typed {
-                    Severity::Info
+                out.push(if is_copy || is_typed {
+                    diagnostic.severity(Severity::Info)
                 } else {
-                    diagnostic.severity
-                };
-                out.push(diagnostic.severity(severity));
+                    diagnostic
+                });
             }
         }
     }

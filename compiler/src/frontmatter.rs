@@ -17,7 +17,8 @@ use std::ops::Range;
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 
 pub(crate) use fields::Fields;
-pub(crate) use node::{Node, NodeKind, Style, to_json};
+pub(crate) use node::{Entry, Node, NodeKind, Style, to_json};
+pub(crate) use typing::{loses_digits, misread_as};
 
 /// A parsed file. All ranges are byte offsets into the file as it is on disk.
 #[derive(Debug, Clone)]

@@ -4,6 +4,7 @@
 //! takes values and returns values and diagnostics.
 
 mod assets;
+mod check;
 mod config;
 mod contract;
 mod dialect;
@@ -18,6 +19,7 @@ mod source;
 mod unsettled;
 
 mod diagnostic;
+mod profile;
 mod report;
 mod rules;
 
@@ -34,9 +36,11 @@ use std::path::PathBuf;
 use skillbundle_format::{RootEntry, Scope, SkillSet, arrange};
 use skillbundle_search::parallel;
 
+pub use check::{CheckOptions, Checked, check};
 pub use config::{ConfigValue, read_config};
-pub use diagnostic::{Code, Diagnostic, Fix, Related, Severity, Span};
+pub use diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
+pub use profile::{ByProfile, Profile, Profiles};
 pub use report::{Location, Report};
 pub use reuse::{FileStates, Previous};
 
@@ -87,6 +91,9 @@ pub struct Options {
     /// Whether roots may be missing or unreadable: they are left out and reported,
     /// and a missing one is not an error.
     pub optional_roots: bool,
+    /// Whether the rules about quality run as well; otherwise only what decides what is served is
+    /// reported.
+    pub check: bool,
 }
 
 /// The result of a compilation.
@@ -254,7 +261,7 @@ impl Sources {
         tree.read(markdown, MAX_TEXT_BYTES);
         tree.read(config::files(&tree), MAX_TEXT_BYTES);
 
-        let mut drafts = draft::drafts(&tree, &mut discovered, &reuse, &mut out);
+        let mut drafts = draft::drafts(&tree, &mut discovered, &reuse, options.check, &mut out);
         last_good::keep(
             &tree,
             roots,
@@ -273,6 +280,7 @@ impl Sources {
             skills,
             failed,
             files,
+            ..
         } = drafts;
         let mut drafts = resolve::resolve(skills, &roots, &mut out);
         assets::spell_as_on_disk(&tree, &mut drafts);
@@ -280,6 +288,9 @@ impl Sources {
         tree.read(assets::wanted(&tree, &drafts), u64::MAX);
         for draft in &mut drafts {
             assets::attach(&tree, draft, &mut out);
+        }
+        if options.check {
+            rules::check(&tree, &drafts, &mut out);
         }
         arrange(&mut drafts);
         Ok(Self {

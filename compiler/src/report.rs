@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Severity, Span};
+use crate::profile::Profile;
 
 pub use location::Location;
 
@@ -70,6 +71,23 @@ impl Report {
     #[must_use]
     pub fn at_least(mut self, least: Severity) -> Self {
         self.diagnostics.retain(|it| it.severity <= least);
+        self
+    }
+
+    /// The report with other severities; without the diagnostics that get none.
+    #[must_use]
+    pub(crate) fn judged(
+        mut self,
+        judge: impl Fn(&Diagnostic) -> Option<(Severity, Vec<Profile>)>,
+    ) -> Self {
+        self.diagnostics.retain_mut(|it| match judge(it) {
+            Some((severity, profiles)) => {
+                it.severity = severity;
+                it.profiles = profiles;
+                true
+            }
+            None => false,
+        });
         self
     }
 

@@ -89,15 +89,14 @@ fn shadowed(winner: &Draft, loser: &Draft) -> Diagnostic {
         Dialect::Tree => loser.entry.own_path(),
     };
     let message = format!("this skill is not offered: an earlier root has {how} `{identity}`");
-    let severity = if same {
-        Severity::Info
-    } else {
-        Code::SkillShadowed.severity()
-    };
-    Diagnostic::new(Code::SkillShadowed, loser.shown.as_str(), message)
+    let diagnostic = Diagnostic::new(Code::SkillShadowed, loser.shown.as_str(), message)
         .related_in(&winner.shown, None, "this skill is offered instead")
-        .help(format!("`skill://{}` finds this one", loser.entry.path))
-        .severity(severity)
+        .help(format!("`skill://{}` finds this one", loser.entry.path));
+    if same {
+        diagnostic.severity(Severity::Info)
+    } else {
+        diagnostic
+    }
 }
 
 /// Reports equal names. A lookup compares them in lower case; names that differ only
@@ -127,19 +126,15 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
         );
         let diagnostic = Diagnostic::new(Code::DuplicateName, draft.shown.as_str(), message);
         let diagnostic = diagnostic.at(draft.name_span).help(help);
+        let note = format!("this skill is called `{}`", first.name);
+        let diagnostic = diagnostic.related_in(&owner.shown, None, note);
         // With a copy it does not matter which of the two is found.
         let is_copy = draft.entry.source == first.source;
-        let severity = if is_copy {
-            Severity::Info
+        out.push(if is_copy {
+            diagnostic.severity(Severity::Info)
         } else {
-            Code::DuplicateName.severity()
-        };
-        let note = format!("this skill is called `{}`", first.name);
-        out.push(
             diagnostic
-                .severity(severity)
-                .related_in(&owner.shown, None, note),
-        );
+        });
     }
 }
 

@@ -2,15 +2,53 @@
 //! its default severity and meaning. Checks that change nothing about what is
 //! served are below, one file per group; the others are where the decision is made.
 
-pub(crate) mod files;
+pub(crate) mod fields;
+mod files;
 pub(crate) mod references;
 
 use std::fmt;
 
-use crate::diagnostic::Severity;
+use skillbundle_search::parallel;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::draft::Draft;
+use crate::profile::{ByProfile, Profile};
+use crate::source::Tree;
+
+/// What an author should know about a rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Guide {
+    /// Why it matters, in one sentence.
+    pub why: &'static str,
+    /// Files that break it: the text of `example/SKILL.md`, or several texts, each after a line
+    /// `>>> path`. In parentheses a description, if no text shows it.
+    pub bad: &'static str,
+    /// The same files as they should be.
+    pub good: &'static str,
+    /// Where the rule comes from.
+    pub source: &'static str,
+}
+
+macro_rules! guide {
+    () => {
+        None
+    };
+    ($why:literal $bad:literal $good:literal $source:literal) => {
+        Some(Guide {
+            why: $why,
+            bad: $bad,
+            good: $good,
+            source: $source,
+        })
+    };
+}
 
 macro_rules! rules {
-    ($($variant:ident $name:literal $severity:ident $meaning:literal)*) => {
+    ($(
+        $variant:ident $name:literal $severity:ident $([$($profile:ident $other:ident),*])?
+        $meaning:literal
+        $({ why $why:literal bad $bad:literal good $good:literal source $source:literal })?
+    )*) => {
         /// Which rule a diagnostic comes from. The names are stable: people
         /// write them into their configuration.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,9 +71,23 @@ macro_rules! rules {
                 match self { $(Self::$variant => Severity::$severity,)* }
             }
 
+            /// The profiles in which it is another one.
+            pub const fn elsewhere(self) -> &'static ByProfile {
+                match self {
+                    $(Self::$variant => &[$($((Profile::$profile, Severity::$other)),*)?],)*
+                }
+            }
+
             /// What it means, in one line.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
+            }
+
+            /// Why it matters, examples, and where the rule comes from.
+            pub const fn guide(self) -> Option<Guide> {
+                match self {
+                    $(Self::$variant => guide!($($why $bad $good $source)?),)*
+                }
             }
         }
     };
@@ -68,7 +120,7 @@ rules! {
     NotAList "not-a-list" Warning "The value should be a list."
     NotABoolean "not-a-boolean" Warning "The value should be `true` or `false`."
     NotANumber "not-a-number" Warning "The value should be a number."
-    ToolListShape "tool-list-shape" Info "The list of tools is not in the portable, space-separated form."
+    ToolListShape "tool-list-shape" Info [Spec Warning, Gh Error] "The list of tools is not in the portable, space-separated form."
     UnknownKey "unknown-key" Warning "The key is unknown and resembles a known one."
 
     // The disk.
@@ -88,10 +140,10 @@ rules! {
     HardLinkedFile "hard-linked-file" Info "A file has a second name, which may lie outside the skill."
 
     // Which files are skills.
-    NoSkills "no-skills" Warning "A root contains no skill."
+    NoSkills "no-skills" Error "A root contains no skill."
     HiddenSkill "hidden-skill" Warning "A skill is in a dot folder, which is not searched."
     LinkedSkill "linked-skill" Info "A link leads to a skill that is already served."
-    SkillFileName "skill-file-name" Warning "The file should be called exactly `SKILL.md`."
+    SkillFileName "skill-file-name" Warning [Spec Info, Gh Error, Claude Error, Codex Error, Gemini Error, VsCode Error, OpenCode Error, Goose Error] "The file should be called exactly `SKILL.md`."
     SkillInResources "skill-in-resources" Warning "A page with keywords is among the files of another skill."
     NotASkill "not-a-skill" Info "A page in a tree of skills has no frontmatter."
 
@@ -101,12 +153,30 @@ rules! {
     MissingDescription "missing-description" Error "The skill has no description, so it is not served."
     MissingKeywords "missing-keywords" Error "The page has no keywords, so it is not served."
 
+    // Fields of the Agent Skills specification.
+    NameCharacters "name-characters" Info [Spec Error, Gh Error, Cursor Error, VsCode Warning, Copilot Warning, ChatGpt Warning] "The name has other characters than small letters, digits and single hyphens."
+    NameTooLong "name-too-long" Warning [Spec Error, Gh Error, Codex Error, VsCode Error, Cursor Error] "The name is longer than 64 characters."
+    {
+        why "Codex skips the skill, and VS Code cuts the name so that no lookup finds it."
+        bad "---\nname: a-name-that-says-everything-which-the-description-should-say-about-it\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, name"
+    }
+    NameNotAscii "name-not-ascii" Info "The name has letters outside of a to z."
+    DescriptionTooLong "description-too-long" Info "The description is longer than hosts accept."
+    DescriptionTag "description-tag" Info [VsCode Error, Claude Warning, ChatGpt Warning] "The description has a tag of XML or HTML."
+    CompatibilityTooLong "compatibility-too-long" Info [Spec Error, Gh Error] "The `compatibility` is longer than 500 characters."
+    MetadataShape "metadata-shape" Info [Spec Error] "The `metadata` is not a flat map of text to text."
+    ProvenanceKey "provenance-key" Warning "The metadata has keys that an installer writes into copies."
+    UnsupportedKey "unsupported-key" Info [Spec Error] "The key is not in the specification, so only some hosts know it."
+    NumberLosesDigits "number-loses-digits" Info "The value is a number that other readers write differently."
+
     // Names and paths.
-    NameMismatch "name-mismatch" Warning "The name differs from the folder's name; some hosts refuse that."
+    NameMismatch "name-mismatch" Warning [Spec Error, Gh Error, VsCode Error, Cursor Error, Claude Info, Codex Info, Gemini Info, OpenCode Info, Goose Info] "The name differs from the folder's name; some hosts refuse that."
     DuplicatePath "duplicate-path" Error "Two skills of one root have the same path."
     DuplicateName "duplicate-name" Warning "Two skills have the same name; a lookup by name finds the first."
     SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same name, or a page with the same path."
-    NotPublished "not-published" Warning "The MCP skills extension cannot serve the skill; the tools do."
+    NotPublished "not-published" Warning [Spec Info, Gh Info, Claude Info, Codex Info, Gemini Info, VsCode Info, Copilot Info, Cursor Info, ChatGpt Info, OpenCode Info, Goose Info] "The MCP skills extension cannot serve the skill; the tools do."
     LastGoodKept "last-good-kept" Warning "The new text does not load; the last good version is still served."
     ConfigIgnored "config-ignored" Warning "The configuration of an earlier root is used instead."
 
@@ -138,6 +208,30 @@ rules! {
     // Evaluations.
     EvaluationShape "evaluation-shape" Error "An evaluation file, or a request in it, is malformed."
     EvaluationSkill "evaluation-skill" Error "A request names a skill that is not served."
+}
+
+impl Code {
+    /// The row of the table, for people.
+    pub fn explain(self) -> String {
+        let mut text = format!("{self} ({})\n\n{}\n", self.severity(), self.meaning());
+        for (profile, severity) in self.elsewhere() {
+            text += &format!("{profile}: {severity}\n");
+        }
+        text
+    }
+}
+
+/// Fewer skills are checked faster than a thread starts.
+const LEAST_SKILLS: usize = 8;
+
+/// Runs the rules about whole skills, whose files are known by now.
+pub(crate) fn check(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>) {
+    let found = parallel::map(drafts, LEAST_SKILLS, |draft| {
+        let mut out = Vec::new();
+        files::check(&tree.roots[draft.entry.root as usize], draft, &mut out);
+        out
+    });
+    out.extend(found.into_iter().flatten());
 }
 
 impl fmt::Display for Code {

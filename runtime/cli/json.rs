@@ -370,6 +370,53 @@ pub(crate) enum Verified {
     },
 }
 
+/// The body of `check`.
+#[cfg(feature = "compile")]
+#[derive(Serialize)]
+pub(crate) struct Check<'a> {
+    pub(crate) findings: Value,
+    pub(crate) error_count: usize,
+    pub(crate) warning_count: usize,
+    pub(crate) info_count: usize,
+    pub(crate) skill_count: usize,
+    pub(crate) file_count: u64,
+    pub(crate) profile: &'a str,
+    pub(crate) failure: Option<&'a str>,
+}
+
+/// The body of `explain`.
+#[cfg(feature = "compile")]
+#[derive(Serialize)]
+pub(crate) struct Explanation {
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// A row of the table of rules.
+#[cfg(feature = "compile")]
+#[derive(Serialize)]
+pub(crate) struct Rule {
+    code: &'static str,
+    severity: &'static str,
+    elsewhere: BTreeMap<&'static str, &'static str>,
+    meaning: &'static str,
+}
+
+#[cfg(feature = "compile")]
+impl Rule {
+    /// The row of this rule.
+    pub(crate) fn new(code: skillbundle_compiler::Code) -> Self {
+        let elsewhere = code.elsewhere().iter();
+        Self {
+            code: code.as_str(),
+            severity: code.severity().as_str(),
+            elsewhere: elsewhere
+                .map(|(profile, severity)| (profile.as_str(), severity.as_str()))
+                .collect(),
+            meaning: code.meaning(),
+        }
+    }
+}
+
 /// The body of `compile`.
 #[cfg(feature = "compile")]
 #[derive(Serialize)]

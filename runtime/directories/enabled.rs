@@ -22,7 +22,7 @@ use skillbundle_server::{BrokenSkill, Error, Loaded, LoadedRoot, Source, WatchPa
 pub(crate) use examine::examine;
 use notices::{findings, first_error, hidden_skills, summary};
 use once::check_directory;
-pub(crate) use once::{compile, compile_once, compile_over_embedded, evaluate};
+pub(crate) use once::{check, compile, compile_once, compile_over_embedded, evaluate};
 
 use super::generations::{DeclaredFiles, Generations, Note};
 use super::git_lock;
@@ -243,6 +243,7 @@ impl Directories {
     ) -> Result<Option<Compiled>, Error> {
         let options = Options {
             optional_roots: self.are_optional(),
+            check: false,
         };
         let mut left = Previous::default();
         if let Some(previous) = previous {
@@ -258,7 +259,12 @@ impl Directories {
         if let Some(compiled) = &mut compiled
             && self.only.iter().any(Option::is_some)
         {
-            select(compiled, roots, &self.only);
+            let parts = (
+                &mut compiled.set,
+                &mut compiled.report,
+                &mut compiled.failed,
+            );
+            select(parts, roots, &self.only);
         }
         Ok(compiled)
     }

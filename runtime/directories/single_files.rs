@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use skillbundle_compiler::{Compiled, Root};
+use skillbundle_compiler::{Failed, Report, Root};
+use skillbundle_format::SkillSet;
 
 /// How findings name the files of a root: with this in front.
 pub(super) fn prefix(root: &Root) -> String {
@@ -15,8 +16,12 @@ pub(super) fn prefix(root: &Root) -> String {
 
 /// Keeps, of each root that stands for one file, that skill and the pages that
 /// it inherits from, and the findings about them.
-pub(super) fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<String>]) {
-    let all = std::mem::take(&mut compiled.set.skills);
+pub(super) fn select(
+    (set, report, failed): (&mut SkillSet, &mut Report, &mut Vec<Failed>),
+    roots: &[Root],
+    only: &[Option<String>],
+) {
+    let all = std::mem::take(&mut set.skills);
     let mut kept: Vec<bool> = all
         .iter()
         .map(|skill| match &only[skill.root as usize] {
@@ -43,7 +48,7 @@ pub(super) fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<Str
         )
         .map(|(root, file)| prefix(&roots[root]) + &file)
         .collect();
-    compiled.failed.retain(|failed| {
+    failed.retain(|failed| {
         let only = &only[failed.root as usize];
         only.as_ref().is_none_or(|file| failed.file_path == *file)
     });
@@ -51,9 +56,7 @@ pub(super) fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<Str
         let mut roots = roots.iter().zip(only);
         roots.any(|(root, only)| only.is_none() && file.starts_with(&prefix(root)))
     };
-    compiled
-        .report
-        .retain(|finding| wanted.contains(&finding.file) || is_whole(&finding.file));
+    report.retain(|finding| wanted.contains(&finding.file) || is_whole(&finding.file));
     // The new index of each skill that stays.
     let mut next = 0;
     let index: Vec<Option<u32>> = kept
@@ -63,7 +66,7 @@ pub(super) fn select(compiled: &mut Compiled, roots: &[Root], only: &[Option<Str
             kept.then(|| next - 1)
         })
         .collect();
-    compiled.set.skills = all
+    set.skills = all
         .into_iter()
         .zip(kept)
         .filter_map(|(skill, kept)| kept.then_some(skill))

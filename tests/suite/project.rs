@@ -8,6 +8,12 @@ use std::process::Command;
 use skillbundle_compiler::{Compiled, Options, Root};
 use skillbundle_format::Bundle;
 
+/// With all rules, in the severities of this program.
+const CHECKED: Options = Options {
+    optional_roots: false,
+    check: true,
+};
+
 pub(crate) use skillbundle_testkit::{
     Client, LEGACY, Output, PATIENCE, Session, assert_golden, assert_same, base64, copy_tree, diff,
     files_in, finish, fixture, material, say, test_with, text_of, updating, with_meta, workspace,
@@ -108,7 +114,7 @@ impl Project {
 
 /// Compiles roots with default options.
 pub(crate) fn compile_roots(roots: &[Root]) -> Compiled {
-    skillbundle_compiler::compile(roots, &Options::default())
+    skillbundle_compiler::compile(roots, &CHECKED)
         .unwrap_or_else(|e| panic!("compile {roots:?}: {e}"))
 }
 

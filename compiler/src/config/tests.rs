@@ -235,7 +235,10 @@ fn invalid_values_keep_the_default() {
     }
     let (_, found) = parse("c", b"matching:\n  min-score: 0.3\n");
     assert_eq!(found[0].help.as_deref(), Some("did you mean `min_score`?"));
-    assert_eq!(found[0].fix.as_ref().unwrap().replacement, "min_score");
+    assert_eq!(
+        found[0].fix.as_ref().unwrap().edits[0].replacement,
+        "min_score"
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter::{Fields, keys};
 use crate::paths::file_name;
-use crate::rules::references;
+use crate::rules::{fields, references};
 
 /// Reads a `SKILL.md`. Without a name or a description it is not a skill.
 pub(crate) fn read(
@@ -34,7 +34,10 @@ pub(crate) fn read(
     let (name, description) = (one_line(&name?), description?);
     let name_span = fields.value_span(keys::NAME);
     compare_names(source, directory, &name, name_span, out);
-    references::check(source, directory, out);
+    if source.check {
+        fields::check(source, &fields, &folder_name(source, directory), out);
+        references::check(source, directory, out);
+    }
     let declared = assets::declarations(source.document, out);
     let path = if directory.is_empty() {
         path_of_name(&name)
@@ -141,12 +144,11 @@ fn compare_names(
         "write `name: {folder}` or rename the folder; some hosts require equal names"
     ));
     // The name of a root's directory depends on who cloned it.
-    let severity = if directory.is_empty() {
-        Severity::Info
+    out.push(if directory.is_empty() {
+        diagnostic.severity(Severity::Info)
     } else {
-        Code::NameMismatch.severity()
-    };
-    out.push(diagnostic.severity(severity));
+        diagnostic
+    });
 }
 
 #[cfg(test)]

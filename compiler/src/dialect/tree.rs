@@ -79,10 +79,9 @@ fn no_keywords(source: &MarkdownFile<'_>, fields: &Fields<'_>) -> Diagnostic {
         .at(span)
         .help("add words that should lead to it: `keywords: [first, second]`");
     let meant = fields.has(keys::KEYWORDS) || is_marker(&source.entry.path);
-    let severity = if meant {
-        Code::MissingKeywords.severity()
+    if meant {
+        diagnostic
     } else {
-        Severity::Warning
-    };
-    diagnostic.severity(severity)
+        diagnostic.severity(Severity::Warning)
+    }
 }

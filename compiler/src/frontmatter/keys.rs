@@ -11,6 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 // Keys that the compiler itself reads.
 pub(crate) const ARGS: &str = "args";
 pub(crate) const ASSETS: &str = "assets";
+pub(crate) const COMPATIBILITY: &str = "compatibility";
 pub(crate) const CONTRACT: &str = "contract";
 pub(crate) const DEFAULT: &str = "default";
 pub(crate) const DESCRIPTION: &str = "description";
@@ -18,6 +19,7 @@ pub(crate) const EXECUTION: &str = "execution";
 pub(crate) const FILE: &str = "file";
 pub(crate) const INHERIT: &str = "inherit";
 pub(crate) const KEYWORDS: &str = "keywords";
+pub(crate) const METADATA: &str = "metadata";
 pub(crate) const NAME: &str = "name";
 pub(crate) const PRIORITY: &str = "priority";
 pub(crate) const REQUIRED: &str = "required";
@@ -71,8 +73,8 @@ const FOLDER: &[Key] = &[
     key(NAME, NOT_EMPTY, "required", "what people and agents call the skill; a lookup ignores case and outer spaces"),
     key(DESCRIPTION, NOT_EMPTY, "required", "what it does and when to use it; shown in every listing"),
     key("license", Text, "none", "a short licence name, or the name of a bundled licence file"),
-    key("compatibility", Text, "none", "up to 500 characters: which host, system packages or network the skill needs"),
-    key("metadata", Custom("map of text"), "none", "your own keys, such as `version: \"1.2\"`"),
+    key(COMPATIBILITY, Text, "none", "up to 500 characters: which host, system packages or network the skill needs"),
+    key(METADATA, Custom("map of text"), "none", "your own keys, such as `version: \"1.2\"`"),
     key("allowed-tools", Tools, "none", "tools the skill expects, separated by spaces; a request to the host, never a grant by the server"),
 ];
 
@@ -151,9 +153,14 @@ fn all() -> impl Iterator<Item = &'static Key> {
     FOLDER.iter().chain(TREE).chain(OTHER)
 }
 
+/// Whether a key is one of the Agent Skills specification.
+pub(crate) fn is_of_specification(key: &str) -> bool {
+    FOLDER.iter().any(|known| known.name == key)
+}
+
 /// Whether a key has a meaning, as written or with `_` for `-`. In capitals it has
 /// none, since it is far more often the beginning of a sentence.
-pub(super) fn is_known(key: &str) -> bool {
+pub(crate) fn is_known(key: &str) -> bool {
     all().any(|known| known.name == key || known.name == key.replace('_', "-"))
 }
 

@@ -351,7 +351,7 @@ fn applying_the_fixes_leaves_no_diagnostic() {
         assert!(!found.is_empty(), "{yaml:?}");
         let mut fixes: Vec<_> = found
             .iter()
-            .map(|it| it.fix.clone().expect("a fix"))
+            .flat_map(|it| it.fix.clone().expect("a fix").edits)
             .collect();
         fixes.sort_by_key(|fix| std::cmp::Reverse(fix.span.start));
         let mut repaired = text.clone();

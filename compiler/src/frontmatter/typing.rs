@@ -89,7 +89,7 @@ fn decimal(word: &str, unsigned: &str) -> Option<Typed> {
 }
 
 /// What some YAML parser, new or old, reads an unquoted word as, if not as text.
-pub(super) fn misread_as(word: &str) -> Option<&'static str> {
+pub(crate) fn misread_as(word: &str) -> Option<&'static str> {
     match resolve(word) {
         Typed::Null => Some("nothing"),
         Typed::Boolean(_) => Some("a boolean"),
@@ -99,6 +99,16 @@ pub(super) fn misread_as(word: &str) -> Option<&'static str> {
         Typed::Text if is_old_number(word) => Some("a number"),
         Typed::Text => None,
     }
+}
+
+/// How a double writes an unquoted number, if that differs from what is written.
+pub(crate) fn loses_digits(word: &str) -> Option<String> {
+    let Typed::Number(json) = resolve(word) else {
+        return None;
+    };
+    let number: f64 = json.parse().ok()?;
+    let read = number.to_string();
+    (read != word).then_some(read)
 }
 
 /// `yes`, `no`, `on`, `off`, `y`, `n`: booleans of YAML 1.1.

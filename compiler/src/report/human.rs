@@ -39,24 +39,32 @@ impl Human<'_> {
             .primary_title(escape(&it.message))
             .id(it.code.as_str());
         let (file, help) = (&it.file, it.help.as_deref());
-        let mut text = self.block(title, file, it.span, AnnotationKind::Primary, help);
+        let profiles = it.profile_names();
+        let notes = (help, profiles.as_deref());
+        let mut text = self.block(title, file, it.span, AnnotationKind::Primary, notes);
         for related in &it.related {
             let title = Level::NOTE.secondary_title(escape(&related.message));
             let file = related.file.as_deref().unwrap_or(file);
-            text += &self.block(title, file, related.span, AnnotationKind::Context, None);
+            text += &self.block(
+                title,
+                file,
+                related.span,
+                AnnotationKind::Context,
+                (None, None),
+            );
         }
         text.push('\n');
         text
     }
 
-    /// A title, the position, the line there with the range marked, and the help.
+    /// A title, the position, the line there with the range marked, the help, and for whom it is so bad.
     fn block(
         &self,
         title: Title<'_>,
         file: &str,
         span: Option<Span>,
         kind: AnnotationKind,
-        help: Option<&str>,
+        (help, profiles): (Option<&str>, Option<&str>),
     ) -> String {
         let mut group = Group::with_title(title);
         let location = self.report.locate(file, span);
@@ -67,6 +75,9 @@ impl Human<'_> {
         }
         if let Some(help) = help {
             group = group.element(Level::HELP.message(escape(help)));
+        }
+        if let Some(profiles) = profiles {
+            group = group.element(Level::NOTE.message(format!("for {profiles}")));
         }
         let renderer = if self.color {
             Renderer::styled()

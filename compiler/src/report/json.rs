@@ -5,14 +5,17 @@
 use serde_json::{Map, Value, json};
 
 use super::Report;
-use crate::diagnostic::{Diagnostic, Related, Span};
+use crate::diagnostic::{Diagnostic, Edit, Related, Span};
 
 pub(super) fn render(report: &Report, it: &Diagnostic) -> Value {
+    let file = it.file.as_str();
     let mut object = Map::new();
     object.insert("code".into(), it.code.as_str().into());
     object.insert("severity".into(), it.severity.as_str().into());
-    object.insert("file".into(), it.file.as_str().into());
-    insert_span(&mut object, report, &it.file, it.span);
+    let profiles = it.profiles.iter().map(|it| it.as_str());
+    object.insert("profiles".into(), profiles.collect());
+    object.insert("file".into(), file.into());
+    insert_span(&mut object, report, file, it.span);
     object.insert("message".into(), it.message.as_str().into());
     if let Some(help) = &it.help {
         object.insert("help".into(), help.as_str().into());
@@ -22,11 +25,20 @@ pub(super) fn render(report: &Report, it: &Diagnostic) -> Value {
         object.insert("related".into(), related.collect());
     }
     if let Some(fix) = &it.fix {
-        let mut edit = Map::new();
-        insert_span(&mut edit, report, &it.file, Some(fix.span));
-        edit.insert("replacement".into(), fix.replacement.as_str().into());
-        object.insert("fix".into(), edit.into());
+        let edit = |it: &Edit| edit(report, file, it);
+        let fix = json!({
+            "applicability": fix.applicability.as_str(),
+            "edits": fix.edits.iter().map(edit).collect::<Value>(),
+        });
+        object.insert("fix".into(), fix);
     }
+    object.into()
+}
+
+fn edit(report: &Report, file: &str, it: &Edit) -> Value {
+    let mut object = Map::new();
+    insert_span(&mut object, report, file, Some(it.span));
+    object.insert("replacement".into(), it.replacement.as_str().into());
     object.into()
 }
 

@@ -12,6 +12,9 @@ pub(super) fn render(report: &Report, it: &Diagnostic) -> String {
     }
     let message = escape(&it.message);
     let _ = write!(line, ": {}[{}]: {message}", it.severity, it.code);
+    if let Some(profiles) = it.profile_names() {
+        let _ = write!(line, " (for {profiles})");
+    }
     if let Some(help) = &it.help {
         let _ = write!(line, "; {}", escape(help));
     }

@@ -124,7 +124,10 @@ fn positions_are_exact_in_json() {
     ] {
         assert_eq!(cjk[key], value, "{key}");
     }
-    assert_eq!(cjk["fix"]["replacement"], "\"整理日志。触发: '/log'\"");
+    assert_eq!(
+        cjk["fix"]["edits"][0]["replacement"],
+        "\"整理日志。触发: '/log'\""
+    );
     assert_eq!(report.diagnostics().len(), json.as_array().unwrap().len());
     assert_eq!(report.count(Severity::Info), 1);
     let (all, errors) = (report.diagnostics().len(), report.count(Severity::Error));

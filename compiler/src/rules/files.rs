@@ -1,24 +1,19 @@
 //! Rules about files that are served but perhaps should not be.
 
-use skillbundle_format::FileEntry;
-
 use crate::diagnostic::{Code, Diagnostic};
+use crate::draft::Draft;
 use crate::paths::{file_name, join};
 use crate::source::TreeRoot;
 
-/// Checks the files of one skill of the folder dialect.
-pub(crate) fn check(
-    root: &TreeRoot,
-    directory: &str,
-    files: &[FileEntry],
-    shown: &str,
-    out: &mut Vec<Diagnostic>,
-) {
+/// Checks the files of one skill.
+pub(crate) fn check(root: &TreeRoot, draft: &Draft, out: &mut Vec<Diagnostic>) {
+    let (files, shown) = (&draft.entry.files, &draft.shown);
+    let directory = draft.directory();
     for file in files.iter().filter(|file| suggests_credentials(&file.path)) {
         let message = "this file is served, and its name suggests credentials";
-        let shown = root.shown(&join(directory, &file.path));
+        let place = root.shown(&join(directory, &file.path));
         out.push(
-            Diagnostic::new(Code::SecretFile, shown, message)
+            Diagnostic::new(Code::SecretFile, place, message)
                 .help("move it out of the skill; keep an example such as `.env.example`"),
         );
     }
@@ -39,7 +34,11 @@ pub(crate) fn check(
             format!(" and {} more", more.len())
         };
         let message = format!("`{first}`{more} has a second name, perhaps outside the skill");
-        out.push(Diagnostic::new(Code::HardLinkedFile, shown, message));
+        out.push(Diagnostic::new(
+            Code::HardLinkedFile,
+            shown.as_str(),
+            message,
+        ));
     }
 }
 

@@ -1,6 +1,12 @@
 //! Compiles the trees of the test kit.
 
 use skillbundle_compiler::{Compiled, Diagnostic, Options, Root, compile};
+
+/// With all rules, in the severities of this program.
+const CHECKED: Options = Options {
+    optional_roots: false,
+    check: true,
+};
 pub(crate) use skillbundle_testkit::Tree;
 
 /// A folder with these files.
@@ -33,7 +39,7 @@ impl CompileTree for Tree {
     }
 
     fn compile(&self, dirs: &[&str]) -> Compiled {
-        compile(&self.roots(dirs), &Options::default()).expect("the roots can be read")
+        compile(&self.roots(dirs), &CHECKED).expect("the roots can be read")
     }
 
     fn findings(&self, compiled: &Compiled) -> Vec<String> {

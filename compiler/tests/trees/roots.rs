@@ -19,6 +19,7 @@ fn a_missing_root_is_an_error_unless_it_is_optional() {
 
     let options = Options {
         optional_roots: true,
+        check: false,
     };
     let compiled = compile(&tree.roots(&["nowhere", "here"]), &options).expect("it is optional");
     assert_eq!(compiled.set.skills[0].root, 1);
@@ -33,6 +34,7 @@ fn a_root_that_is_a_file_is_an_error() {
     assert!(error.to_string().contains("file"), "{error}");
     let options = Options {
         optional_roots: true,
+        check: false,
     };
     let compiled = compile(&roots, &options).expect("it is optional");
     assert!(compiled.report.has_errors());

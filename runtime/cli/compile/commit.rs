@@ -44,7 +44,7 @@ pub(super) fn of_roots(roots: &[SkillRoot], set: &SkillSet) -> Result<Vec<Option
     let is_missing = |root: &&SkillRoot| !root.dir.is_dir();
     let names = match committed.iter().find(is_missing) {
         Some(root) => vec![root.label.clone()],
-        None => differing(set, &directories::compile(&committed)?.set)?,
+        None => differing(set, &directories::compile(&committed, false)?.set)?,
     };
     if names.is_empty() {
         return Ok(commits);

@@ -20,8 +20,6 @@ const QUOTED_BYTES: u64 = 8;
 /// Where the bundle goes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Destination<'a> {
-    /// Nowhere: the skills are only checked.
-    Nowhere,
     /// Standard output.
     Stdout,
     /// This file, which is a bundle, is empty, or does not exist.
@@ -34,10 +32,7 @@ impl<'a> Destination<'a> {
     /// # Errors
     ///
     /// Something is there that is no bundle, or a terminal would get one.
-    pub(super) fn new(output: Option<&'a Path>, json: bool) -> Result<Self> {
-        let Some(path) = output else {
-            return Ok(Self::Nowhere);
-        };
+    pub(super) fn new(path: &'a Path, json: bool) -> Result<Self> {
         if path.as_os_str() == OsStr::new(STDOUT) {
             refuse_stdout(json)?;
             return Ok(Self::Stdout);
@@ -47,11 +42,10 @@ impl<'a> Destination<'a> {
     }
 
     /// The name of what is written, for a summary.
-    pub(super) fn name(self) -> Option<String> {
+    pub(super) fn name(self) -> String {
         match self {
-            Self::Nowhere => None,
-            Self::Stdout => Some("standard output".to_owned()),
-            Self::File(path) => Some(path.display().to_string()),
+            Self::Stdout => "standard output".to_owned(),
+            Self::File(path) => path.display().to_string(),
         }
     }
 
@@ -59,7 +53,7 @@ impl<'a> Destination<'a> {
     pub(super) fn file(self) -> Option<&'a Path> {
         match self {
             Self::File(path) => Some(path),
-            Self::Nowhere | Self::Stdout => None,
+            Self::Stdout => None,
         }
     }
 
@@ -85,7 +79,6 @@ impl<'a> Destination<'a> {
     /// Writes the bundle.
     pub(super) fn write(self, image: &Image<'_>) -> Result<()> {
         match self {
-            Self::Nowhere => Ok(()),
             Self::Stdout => {
                 let mut out = Output::new();
                 out.bytes(&image.to_vec())?;

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use skillbundle_compiler::{Compiled, Evaluation, Options, Severity};
+use skillbundle_compiler::{
+    CheckOptions, Checked, Compiled, Evaluation, Failed, Options, Report, Severity,
+};
 use skillbundle_format::{Bundle, SkillSet};
 
 use super::super::single_files::select;
@@ -15,23 +17,55 @@ use crate::config;
 use crate::embedded;
 use crate::sources::{self, SkillRoot};
 
-/// Compiles directories that must exist, each once.
-pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
+/// Compiles directories that must exist, each once. With `thorough`, the rules about quality run too.
+pub(crate) fn compile(roots: &[SkillRoot], thorough: bool) -> Result<Compiled> {
+    let roots = &existing(roots)?;
+    let _progress = Progress::start("compiling", &sources::names(roots));
+    let options = Options {
+        optional_roots: false,
+        check: thorough,
+    };
+    let mut compiled = skillbundle_compiler::compile(&compiler_roots(roots), &options)
+        .with_context(|| format!("cannot read {}", sources::names(roots)))?;
+    let parts = (
+        &mut compiled.set,
+        &mut compiled.report,
+        &mut compiled.failed,
+    );
+    keep_named(roots, parts)?;
+    Ok(compiled)
+}
+
+/// Checks directories that must exist, each once.
+pub(crate) fn check(roots: &[SkillRoot], options: &CheckOptions) -> Result<Checked> {
+    let roots = &existing(roots)?;
+    let _progress = Progress::start("checking", &sources::names(roots));
+    let mut checked = skillbundle_compiler::check(&compiler_roots(roots), options)
+        .with_context(|| format!("cannot read {}", sources::names(roots)))?;
+    let parts = (&mut checked.set, &mut checked.report, &mut checked.failed);
+    keep_named(roots, parts)?;
+    Ok(checked)
+}
+
+fn existing(roots: &[SkillRoot]) -> Result<Vec<SkillRoot>> {
     roots
         .iter()
         .try_for_each(|root| check_directory(&root.dir))?;
-    let roots = &SkillRoot::read(roots);
-    let _progress = Progress::start("compiling", &sources::names(roots));
+    Ok(SkillRoot::read(roots))
+}
+
+/// Keeps what single files are about; fails if one is no skill at all.
+fn keep_named(
+    roots: &[SkillRoot],
+    (set, report, failed): (&mut SkillSet, &mut Report, &mut Vec<Failed>),
+) -> Result<()> {
     let only: Vec<_> = roots.iter().map(|root| root.only.clone()).collect();
-    let compiler_roots = compiler_roots(roots);
-    let mut compiled = skillbundle_compiler::compile(&compiler_roots, &Options::default())
-        .with_context(|| format!("cannot read {}", sources::names(roots)))?;
     if only.iter().any(Option::is_some) {
-        select(&mut compiled, &compiler_roots, &only);
+        select((set, report, failed), &compiler_roots(roots), &only);
     }
     for (index, root) in (0..).zip(roots) {
-        let is_empty = !compiled.set.skills.iter().any(|skill| skill.root == index);
-        if root.only.is_some() && is_empty && !compiled.report.has_errors() {
+        let is_empty = !set.skills.iter().any(|skill| skill.root == index);
+        if root.only.is_some() && is_empty && !report.has_errors() {
             let file = sources::names(std::slice::from_ref(root));
             return Err(with_help(
                 &format!("{file} is not a skill"),
@@ -39,7 +73,7 @@ pub(crate) fn compile(roots: &[SkillRoot]) -> Result<Compiled> {
             ));
         }
     }
-    Ok(compiled)
+    Ok(())
 }
 
 /// Compiles directories for a query, and notes on stderr if there are errors,
@@ -94,13 +128,13 @@ pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluati
 }
 
 fn compile_noting(roots: &[SkillRoot]) -> Result<Compiled> {
-    let compiled = compile(roots)?;
+    let compiled = compile(roots, false)?;
     let errors = compiled.report.count(Severity::Error);
     if errors > 0 {
         let names = sources::names(roots);
         let found = counted(errors as u64, "error");
         info(&format!(
-            "{found} in {names}; `skillbundle compile --check {}` shows more",
+            "{found} in {names}; `skillbundle check {}` shows more",
             names.replace(", ", " ")
         ));
     }

@@ -66,7 +66,8 @@ fn check(source: &[u8]) -> Result<(), TestCaseError> {
         prop_assert!(span.end <= source.len() && span.start <= span.end);
         prop_assert!(!finding.message.is_empty());
         if let Some(fix) = &finding.fix {
-            prop_assert!(fix.span.end <= source.len());
+            let mut edits = fix.edits.iter();
+            prop_assert!(edits.all(|it| it.span.end <= source.len()));
         }
     }
     let Some(document) = document else {

@@ -5,9 +5,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
+use super::tree::SWEEP;
 use crate::Limits;
 
 /// Where the version 2 hierarchy is mounted: alone, or beside version 1.
@@ -64,11 +66,49 @@ fn place(id: &str) -> Option<PathBuf> {
     Some(mount.join(path).join(format!("skillbundle-run-{id}")))
 }
 
-/// Kills and removes the group of a run whose supervisor was killed itself, if it has one.
+/// Kills and removes the group of a run whose supervisor was killed itself, if it has one. Waits
+/// for the processes in it, which are not this one's children and need a moment to be gone.
 pub(super) fn remove(id: &str) {
-    if let Some(group) = place(id).filter(|it| it.exists()) {
-        let group = Cgroup(group);
+    let Some(group) = place(id) else {
+        return;
+    };
+    let until = Instant::now() + SWEEP;
+    while group.exists() && Instant::now() < until {
+        let group = Cgroup(group.clone());
         group.kill();
         drop(group);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_group_is_removed_with_processes_that_still_end() {
+        let id = super::super::staging::random_id().unwrap();
+        let limits = Limits {
+            processes: 1_000,
+            ..Limits::default()
+        };
+        let Some(group) = Cgroup::new(&id, &limits) else {
+            eprintln!("skipped: this system lets no group be made");
+            return;
+        };
+        let mut command = Command::new("sh");
+        command.args(["-c", "for i in $(seq 200); do sleep 60 & done; echo; wait"]);
+        command.stdout(Stdio::piped());
+        let mut shell = command.spawn().unwrap();
+        group
+            .add(Pid::from_raw(i32::try_from(shell.id()).unwrap()).unwrap())
+            .unwrap();
+        let mut line = [0];
+        io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut line).unwrap();
+        remove(&id);
+        assert!(!group.0.exists());
+        shell.wait().unwrap();
     }
 }

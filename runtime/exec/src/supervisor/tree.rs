@@ -10,7 +10,7 @@ use crate::Isolation;
 
 /// How long to look for processes that appear while others are killed. A storm of forks is over
 /// after some rounds, since every process is stopped before any is killed.
-const SWEEP: Duration = Duration::from_secs(3);
+pub(super) const SWEEP: Duration = Duration::from_secs(3);
 
 /// The process that runs the program or, in namespaces, the first one there, whose end is the end
 /// of all others.

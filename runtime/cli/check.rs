@@ -1,0 +1,120 @@
+//! `skillbundle check`: reports what is wrong with skills, for authors and for pull requests. The
+//! arguments are here; the work needs the feature `compile`.
+
+#[cfg(feature = "compile")]
+mod enabled;
+
+#[cfg(feature = "compile")]
+pub(crate) use enabled::run;
+
+use crate::sources::Sources;
+
+/// The summary in builds without the feature.
+#[cfg(not(feature = "compile"))]
+pub(crate) const ABOUT_MISSING: &str = "Check skills (not in this build; needs feature `compile`)";
+
+const EXAMPLES: &str = "\
+Examples:
+  skillbundle check skills                      for every host that is known
+  skillbundle check skills --profile claude,codex
+                                                for these two
+  skillbundle check skills/pdf/SKILL.md         one skill
+  skillbundle check skills --strict             warnings fail, too
+  skillbundle check skills --json               findings for a script
+  skillbundle explain name-mismatch             what a finding means
+
+What a host of the profile refuses or cuts is an error, what makes a skill worse is a warning, and
+facts are notes (-v). `portable` stands for all hosts, `spec` for the Agent Skills specification
+read strictly, `skillbundle` for what this program serves.
+Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run.";
+
+/// A form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people: each finding with its line
+    Human,
+    /// One line for each finding
+    Short,
+    /// For programs, as docs/json.md describes
+    Json,
+}
+
+/// From which severity on a finding makes the check fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FailOn {
+    /// Errors
+    Error,
+    /// Warnings and errors
+    Warning,
+    /// Everything, notes too
+    Info,
+    /// Nothing: only report
+    Never,
+}
+
+// Arguments of `check`. (A doc comment would become the command's description.)
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+// A bundle is compiled already; naming one gets an error that says so.
+#[command(mut_arg("bundle", |it| it.hide(true)))]
+#[command(mut_arg("paths", |it| it.help("Directories of skills (the first wins), or single skill files")))]
+#[command(
+    override_usage = "skillbundle check [PATH]... [--profile NAME] [--strict] [--verbose] [--format FORMAT]"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// For whom to check: portable, spec, skillbundle, or hosts such as claude,codex
+    #[arg(
+        long = "profile",
+        visible_alias = "host",
+        value_name = "NAME",
+        value_delimiter = ','
+    )]
+    pub(crate) profiles: Vec<String>,
+    /// Fail on warnings, too
+    #[arg(long, conflicts_with = "fail_on")]
+    pub(crate) strict: bool,
+    /// The least severity that fails [default: error]
+    #[arg(
+        long,
+        value_name = "SEVERITY",
+        hide_possible_values = true,
+        help = "The least severity that fails: error (default), warning, info or never"
+    )]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Fail if there are more warnings than this
+    #[arg(long, value_name = "N")]
+    pub(crate) max_warnings: Option<usize>,
+    /// Report notes as well as errors and warnings
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// The form of the report: human (default), short or json
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
+    pub(crate) format: Option<Format>,
+    /// Print JSON; the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+/// Always an error: this build has no compiler.
+#[cfg(not(feature = "compile"))]
+pub(crate) fn run(_: &Args) -> anyhow::Result<crate::Exit> {
+    Err(anyhow::anyhow!(crate::directories::NEEDS_COMPILER))
+}
+
+impl Args {
+    /// The arguments of a check with nothing but these.
+    pub(crate) fn of(sources: Sources, verbose: bool, json: bool) -> Self {
+        Self {
+            sources,
+            profiles: Vec::new(),
+            strict: false,
+            fail_on: None,
+            max_warnings: None,
+            verbose,
+            format: None,
+            json,
+        }
+    }
+}
