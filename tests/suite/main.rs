@@ -19,6 +19,7 @@ mod matching;
 mod new;
 mod paths;
 mod project;
+mod proofs;
 mod public_cases;
 mod readme;
 mod refresh;

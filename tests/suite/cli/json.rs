@@ -192,6 +192,8 @@ fn every_field_has_its_documented_type_in_every_command() {
         ("new made --description Makes --dir made", 0, Some("new")),
         ("new made --description Makes --dir made", 2, Some("new")),
         ("new", 2, Some("new")),
+        ("check asked --against team.skb", 0, Some("check")),
+        ("check asked --against faulty", 0, Some("check")),
         ("eval asked", 0, Some("eval")),
         ("eval asked --min-hits 1", 1, Some("eval")),
         ("list nowhere", 2, Some("list")),
