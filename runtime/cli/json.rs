@@ -3,11 +3,11 @@
 //! in every command, and changing one raises [`VERSION`].
 
 #[cfg(feature = "compile")]
+mod authoring;
+#[cfg(feature = "compile")]
 mod comparison;
 #[cfg(feature = "compile")]
 mod evaluation;
-#[cfg(feature = "compile")]
-mod sources;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 
 use crate::embedded;
 #[cfg(feature = "compile")]
+pub(crate) use authoring::{Compilation, NewSkill};
+#[cfg(feature = "compile")]
 pub(crate) use comparison::Comparison;
 #[cfg(feature = "compile")]
 pub(crate) use evaluation::{Confusion, Evaluation, FailedRequest, SkillTally, Thin};
-#[cfg(feature = "compile")]
-pub(crate) use sources::{Check, Compilation, Explanation, NewSkill, Rule};
 
 /// Version of the interface: raised when a field is renamed, removed or
 /// changes its meaning or type; new fields do not raise it.
