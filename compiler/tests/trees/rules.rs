@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use skillbundle_compiler::{CheckOptions, Code, Profile, Profiles, Root, check};
+use skillbundle_format::{Bundle, write};
 
 use crate::kit::Tree;
 
@@ -37,21 +38,19 @@ fn reported(files: &[(&str, &str)]) -> BTreeSet<Code> {
     let profiles = Profiles::of(&names).expect("every profile has a name");
     let checked = check(&[Root::project(tree.dir())], &CheckOptions::new(profiles));
     let checked = checked.expect("the tree can be read");
-    checked
-        .report
-        .diagnostics()
-        .iter()
-        .map(|it| it.code)
-        .collect()
+    let bytes = write(&checked.set).expect("the set can be written");
+    let bundle = Bundle::from_bytes(&bytes).expect("the bundle opens");
+    let proven = checked.requests.replay(&checked.set, &bundle);
+    let proven = proven.expect("the bundle is whole");
+    let report = checked.report.merged(proven.report).merged(proven.failed);
+    report.diagnostics().iter().map(|it| it.code).collect()
 }
 
 #[test]
 fn examples_of_rules_are_judged_by_their_rule() {
     let mut shown = 0;
     for code in Code::ALL {
-        let Some(guide) = code.guide() else {
-            continue;
-        };
+        let guide = code.guide();
         let (bad, good) = (files(guide.bad), files(guide.good));
         if !bad.is_empty() {
             shown += 1;
