@@ -6,12 +6,14 @@ mod policy;
 mod suppressions;
 
 use std::io;
+use std::path::PathBuf;
 
 use skillbundle_format::SkillSet;
 
 pub use policy::{Patterns, Places, Policy, Severities};
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::eval::Requests;
 use crate::profile::{Profile, Profiles};
 use crate::report::Suppression;
 use crate::reuse::Previous;
@@ -32,7 +34,7 @@ pub struct CheckOptions {
 }
 
 /// The result of a check.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Checked {
     /// What would be served.
     pub set: SkillSet,
@@ -40,10 +42,14 @@ pub struct Checked {
     pub report: Report,
     /// Files that were meant as skills and did not load.
     pub failed: Vec<Failed>,
+    /// The requests that lie beside the skills. What [`Requests::replay`] finds belongs into the
+    /// report by [`Checked::add`].
+    pub requests: Requests,
     /// Where the files of findings lie.
     pub places: Places,
     /// For each root its [`Root::declared`] from now on.
     pub declared: Vec<Vec<String>>,
+    comments: Suppressions,
 }
 
 /// Checks roots, highest priority first. Everything is read once.
@@ -59,23 +65,42 @@ pub fn check(roots: &[Root], options: &CheckOptions) -> io::Result<Checked> {
     let tree = source::walk(roots, Limits::default());
     let (previous, held) = (Previous::default(), Unsettled::default());
     let sources = Sources::read(tree, roots, &compile, &previous, &held)?;
-    let places = Places::of(&sources.tree);
-    let is_checked = |file: &str| !options.ignores(&places, file);
-    let mut comments = Suppressions::read(&sources.tree, is_checked);
-    let compiled = sources.check(&compile);
-    let mut report = compiled.report;
-    report.retain(|it| is_checked(&it.file));
-    report.suppress(|_, it| comments.reason(it).map(Suppression::Comment));
-    report.extend(Report::new(comments.findings(), |file| {
-        comments.source(file)
-    }));
-    Ok(Checked {
+    let (compiled, mut tree) = sources.check(&compile);
+    let places = Places::of(&tree);
+    let comments = Suppressions::read(&tree, |file| !options.ignores(&places, file));
+    let mut checked = Checked {
         set: compiled.set,
-        report: report.judged(|it| options.judge(&places, it)),
+        report: Report::default(),
         failed: compiled.failed,
+        requests: Requests::read(&mut tree),
         declared: compiled.declared,
         places,
-    })
+        comments,
+    };
+    checked.add(compiled.report, options);
+    let about_comments = checked.comments.report();
+    checked.add(about_comments, options);
+    Ok(checked)
+}
+
+impl Checked {
+    /// Adds what was found, with the severities that the options give, unless its file is ignored. What a
+    /// comment allows does not count.
+    pub fn add(&mut self, mut found: Report, options: &CheckOptions) {
+        found.retain(|it| !options.ignores(&self.places, &it.file));
+        found.suppress(|_, it| {
+            let allowed = self.comments.allow(it)?;
+            // The comment was not known to be of use before.
+            self.report.retain(|other| {
+                other.code != Code::UnusedSuppression
+                    || other.file != it.file
+                    || other.span != Some(allowed.written)
+            });
+            Some(Suppression::Comment(allowed.reason))
+        });
+        let judged = found.judged(|it| options.judge(&self.places, it));
+        self.report = std::mem::take(&mut self.report).merged(judged);
+    }
 }
 
 impl CheckOptions {
@@ -94,29 +119,31 @@ impl CheckOptions {
     }
 
     /// Whether the findings of a file are dropped.
-    pub fn ignores(&self, places: &Places, file: &str) -> bool {
-        let place = places.find(file);
-        place.is_some_and(|(root, path)| self.policy(root).is_some_and(|it| it.ignores(&path)))
+    fn ignores(&self, places: &Places, file: &str) -> bool {
+        let policy = self.policy_of(places, file);
+        policy.is_some_and(|(policy, path)| policy.ignores(&path))
     }
 
     /// The severity of a finding and who decided it; `None` if its rule is off.
     fn judge(&self, places: &Places, it: &Diagnostic) -> Option<(Severity, Vec<Profile>)> {
-        let policy = if self.policies.is_empty() {
-            None
-        } else {
-            let place = places.find(&it.file);
-            place.and_then(|(root, path)| Some((self.policy(root)?, path)))
-        };
-        if let Some(set) = policy
+        let policy = self.policy_of(places, &it.file);
+        let set = policy
             .as_ref()
-            .and_then(|(policy, path)| policy.rule(it.code, path))
-        {
-            return set.map(|severity| (severity, Vec::new()));
+            .and_then(|(policy, path)| policy.rule(it.code, path));
+        if let Some(set) = set {
+            return set.map(|it| (it, Vec::new()));
         }
         let own = policy.and_then(|(policy, _)| policy.profiles.as_ref());
-        Some(
-            own.unwrap_or(&self.profiles)
-                .judge(it.severity, &it.elsewhere),
-        )
+        let profiles = own.unwrap_or(&self.profiles);
+        Some(profiles.judge(it.severity, &it.elsewhere))
+    }
+
+    /// The settings for the root of a file, and the file's real path.
+    fn policy_of(&self, places: &Places, file: &str) -> Option<(&Policy, PathBuf)> {
+        if self.policies.iter().all(Option::is_none) {
+            return None;
+        }
+        let (root, path) = places.find(file)?;
+        Some((self.policy(root)?, path))
     }
 }

@@ -64,13 +64,17 @@ impl Report {
         }
     }
 
-    /// Adds the diagnostics of another report.
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.diagnostics.extend(other.diagnostics);
-        self.diagnostics
-            .sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
-        self.suppressed.extend(other.suppressed);
+    /// The diagnostics of both, sorted.
+    #[must_use]
+    pub fn merged(mut self, other: Self) -> Self {
         self.sources.extend(other.sources);
+        self.diagnostics.extend(other.diagnostics);
+        self.suppressed.extend(other.suppressed);
+        let merged = Self::new(self.diagnostics, |file| self.sources.get(file).cloned());
+        Self {
+            suppressed: self.suppressed,
+            ..merged
+        }
     }
 
     /// The diagnostics, sorted by file, position and code.
@@ -185,7 +189,7 @@ impl Report {
 }
 
 /// Escapes every character that a terminal would obey or hide.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         escape_into(character, &mut escaped);

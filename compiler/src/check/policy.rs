@@ -35,12 +35,12 @@ impl Policy {
     }
 
     /// The severity that is set for a rule in this file, if one is.
-    pub(super) fn rule(&self, code: Code, path: &Path) -> Option<Option<Severity>> {
+    pub(super) fn rule(&self, code: Code, path: &Path) -> Option<&Option<Severity>> {
         let overrides = self.overrides.iter().rev();
         let mut of_file = overrides.filter(|(_, rules)| rules.contains_key(&code));
         let of_file = of_file.find(|(files, _)| files.match_path(self.below(path)));
         let rules = of_file.map_or(&self.rules, |(_, rules)| rules);
-        rules.get(&code).copied()
+        rules.get(&code)
     }
 
     fn below<'a>(&self, path: &'a Path) -> &'a Path {

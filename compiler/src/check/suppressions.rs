@@ -14,6 +14,7 @@ use skillbundle_search::suggest;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::frontmatter;
 use crate::paths::is_markdown;
+use crate::report::Report;
 use crate::rules::references::Block;
 use crate::source::Tree;
 
@@ -65,12 +66,19 @@ struct Allowed {
     is_used: bool,
 }
 
-/// What is wrong with a comment.
+/// Why a finding is allowed.
+pub(super) struct Allowance {
+    /// Where its rule is named.
+    pub(super) written: Span,
+    pub(super) reason: Arc<str>,
+}
+
+/// What a comment lacks.
 #[derive(Debug, Clone, Copy)]
 enum Problem {
-    NoReason,
-    NoVerb,
-    NoRule,
+    Reason,
+    Verb,
+    Rule,
 }
 
 /// A comment as it is written.
@@ -104,8 +112,8 @@ impl Suppressions {
         Self { files }
     }
 
-    /// The reason for which a finding is allowed, if it is.
-    pub(super) fn reason(&mut self, it: &Diagnostic) -> Option<Arc<str>> {
+    /// What allows a finding, if something does.
+    pub(super) fn allow(&mut self, it: &Diagnostic) -> Option<Allowance> {
         let file = self.files.get_mut(&it.file)?;
         let in_line = it.span.and_then(|span| {
             let line = line_start(&file.bytes, span.start);
@@ -114,11 +122,19 @@ impl Suppressions {
         let at = *in_line.or_else(|| file.by_file.get(&it.code))?;
         let allowed = &mut file.allowed[at];
         allowed.is_used = true;
-        Some(Arc::clone(&allowed.reason))
+        Some(Allowance {
+            written: Span::from(&allowed.written),
+            reason: Arc::clone(&allowed.reason),
+        })
     }
 
-    /// What is wrong with the comments, once every finding was asked about.
-    pub(super) fn findings(&self) -> Vec<Diagnostic> {
+    /// What is wrong with the comments, after the findings so far were asked about.
+    pub(super) fn report(&self) -> Report {
+        let source = |file: &str| Some(Arc::clone(&self.files.get(file)?.bytes));
+        Report::new(self.findings(), source)
+    }
+
+    fn findings(&self) -> Vec<Diagnostic> {
         let mut all = Vec::new();
         for (name, file) in &self.files {
             let unused = file.allowed.iter().filter(|it| !it.is_used);
@@ -135,11 +151,6 @@ impl Suppressions {
             }
         }
         all
-    }
-
-    /// The bytes of a file with comments.
-    pub(super) fn source(&self, file: &str) -> Option<Arc<[u8]>> {
-        Some(Arc::clone(&self.files.get(file)?.bytes))
     }
 }
 
@@ -173,7 +184,7 @@ impl Commented {
             it if it == ALLOW.as_bytes() => false,
             it if it == ALLOW_FILE.as_bytes() => true,
             it if is_like_allow(it) => {
-                self.problems.push((Problem::NoVerb, verb));
+                self.problems.push((Problem::Verb, verb));
                 return;
             }
             // A comment about the program.
@@ -187,7 +198,7 @@ impl Commented {
         let reason = reason.trim();
         if reason.is_empty() {
             self.problems
-                .push((Problem::NoReason, trim(&bytes, comment.text.clone())));
+                .push((Problem::Reason, trim(&bytes, comment.text.clone())));
             return;
         }
         let reason: Arc<str> = reason.into();
@@ -197,7 +208,7 @@ impl Commented {
             at += name.len() + 1;
             let name = str::from_utf8(&bytes[written.clone()]).unwrap_or_default();
             let Some(code) = codes.get(name).copied() else {
-                self.problems.push((Problem::NoRule, written));
+                self.problems.push((Problem::Rule, written));
                 continue;
             };
             let index = self.allowed.len();
@@ -221,17 +232,17 @@ impl Commented {
         let quoted = &self.bytes[written.start..written.end.min(written.start + MOST_QUOTED)];
         let quoted = String::from_utf8_lossy(quoted);
         let (code, message, help) = match problem {
-            Some(Problem::NoReason) => (
+            Some(Problem::Reason) => (
                 Code::SuppressionReason,
                 "this comment gives no reason, so it allows nothing".to_owned(),
                 format!("write `{MARK} {ALLOW} RULE: REASON`"),
             ),
-            Some(Problem::NoVerb) => (
+            Some(Problem::Verb) => (
                 Code::UnknownSuppression,
                 format!("`{quoted}` is neither `{ALLOW}` nor `{ALLOW_FILE}`"),
                 format!("write `{MARK} {ALLOW} RULE: REASON`"),
             ),
-            Some(Problem::NoRule) => (
+            Some(Problem::Rule) => (
                 Code::UnknownSuppression,
                 if quoted.is_empty() {
                     "this comment names no rule".to_owned()
