@@ -453,6 +453,20 @@ pub(crate) struct Compilation<'a> {
     pub(crate) bytes: u64,
     pub(crate) address: String,
     pub(crate) output: Option<&'a std::path::Path>,
+    pub(crate) failed_files: &'a [String],
+    pub(crate) removed_skills: &'a [String],
+}
+
+/// The body of `new`.
+#[cfg(feature = "compile")]
+#[derive(Serialize)]
+pub(crate) struct NewSkill<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) description: &'a str,
+    pub(crate) dialect: &'static str,
+    pub(crate) location: &'a str,
+    pub(crate) made_files: &'a [String],
+    pub(crate) next_commands: &'a [String],
 }
 
 impl BuildInfo {
