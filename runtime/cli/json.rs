@@ -3,6 +3,8 @@
 //! in every command, and changing one raises [`VERSION`].
 
 #[cfg(feature = "compile")]
+mod authoring;
+#[cfg(feature = "compile")]
 mod check;
 #[cfg(feature = "compile")]
 mod comparison;
@@ -18,6 +20,8 @@ use serde_json::{Map, Value};
 use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 
 use crate::embedded;
+#[cfg(feature = "compile")]
+pub(crate) use authoring::{Compilation, NewSkill};
 #[cfg(feature = "compile")]
 pub(crate) use check::{Check, Explanation, Rule};
 #[cfg(feature = "compile")]
@@ -376,34 +380,6 @@ pub(crate) enum Verified {
     Damaged {
         error: Error,
     },
-}
-
-/// The body of `compile`.
-#[cfg(feature = "compile")]
-#[derive(Serialize)]
-pub(crate) struct Compilation<'a> {
-    pub(crate) findings: Value,
-    pub(crate) error_count: usize,
-    pub(crate) warning_count: usize,
-    pub(crate) skill_count: usize,
-    pub(crate) file_count: u64,
-    pub(crate) bytes: u64,
-    pub(crate) address: String,
-    pub(crate) output: Option<&'a std::path::Path>,
-    pub(crate) failed_files: &'a [String],
-    pub(crate) removed_skills: &'a [String],
-}
-
-/// The body of `new`.
-#[cfg(feature = "compile")]
-#[derive(Serialize)]
-pub(crate) struct NewSkill<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) description: &'a str,
-    pub(crate) dialect: &'static str,
-    pub(crate) location: &'a str,
-    pub(crate) made_files: &'a [String],
-    pub(crate) next_commands: &'a [String],
 }
 
 impl BuildInfo {
