@@ -374,6 +374,18 @@ pub(crate) enum Verified {
     },
 }
 
+/// What does not count in a check, and by which settings.
+#[cfg(feature = "compile")]
+#[derive(Default, Serialize)]
+pub(crate) struct CheckPolicy {
+    pub(crate) settings_files: Vec<String>,
+    pub(crate) unchecked_count: usize,
+    pub(crate) suppressed_count: usize,
+    pub(crate) baseline_count: usize,
+    pub(crate) baseline_gone_count: usize,
+    pub(crate) unchanged_count: usize,
+}
+
 /// The body of `check`.
 #[cfg(feature = "compile")]
 #[derive(Serialize)]
@@ -386,6 +398,8 @@ pub(crate) struct Check<'a> {
     pub(crate) file_count: u64,
     pub(crate) profile: &'a str,
     pub(crate) failure: Option<&'a str>,
+    #[serde(flatten)]
+    pub(crate) policy: CheckPolicy,
     pub(crate) comparison: Option<Comparison<'a>>,
 }
 

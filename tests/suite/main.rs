@@ -3,6 +3,7 @@
 
 mod audience;
 mod cases;
+mod check_policy;
 mod cli;
 mod corpus;
 mod deploy;
