@@ -134,10 +134,15 @@ impl Repository {
     pub(crate) fn commit(&self, revision: &str) -> Result<String, GitError> {
         let wanted = format!("{revision}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--end-of-options", &wanted];
-        self.git(&arguments).map_err(|error| match error {
+        let commit = self.git(&arguments).map_err(|error| match error {
             GitError::Failed { .. } => no_revision(revision),
             error => error,
-        })
+        })?;
+        // `^HEAD` is everything but what it names.
+        if !commit.bytes().all(|it| it.is_ascii_hexdigit()) {
+            return Err(no_revision(revision));
+        }
+        Ok(commit)
     }
 
     /// What git answers, without the end of the line.
