@@ -3,14 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use skillbundle_format::SkillSet;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::eval::Requests;
+use crate::fix::FileOnDisk;
 use crate::profile::{Profile, Profiles};
 use crate::reuse::Previous;
-use crate::source::{self, Limits};
+use crate::source::{self, Limits, Tree};
 use crate::unsettled::Unsettled;
 use crate::{Failed, Options, Report, Root, Sources};
 
@@ -24,6 +27,8 @@ pub struct CheckOptions {
     /// Severities that the owners of the tree have set, which no profile changes. `None` turns a
     /// rule off.
     pub rules: BTreeMap<Code, Option<Severity>>,
+    /// Texts that files have as far as the check is concerned, by their real paths.
+    pub edited: BTreeMap<PathBuf, Arc<[u8]>>,
 }
 
 /// The result of a check.
@@ -38,6 +43,8 @@ pub struct Checked {
     /// The requests that lie beside the skills. What [`Requests::replay`] finds belongs into the
     /// report, once [`CheckOptions::judged`] has decided how bad it is.
     pub requests: Requests,
+    /// The files in which a finding can be fixed, by the names that findings use.
+    pub on_disk: BTreeMap<String, FileOnDisk>,
 }
 
 /// Checks roots, highest priority first. Everything is read once.
@@ -50,16 +57,35 @@ pub fn check(roots: &[Root], options: &CheckOptions) -> io::Result<Checked> {
         optional_roots: options.optional_roots,
         check: true,
     };
-    let tree = source::walk(roots, Limits::default());
+    let mut tree = source::walk(roots, Limits::default());
+    tree.edited.clone_from(&options.edited);
     let (previous, held) = (Previous::default(), Unsettled::default());
     let sources = Sources::read(tree, roots, &compile, &previous, &held)?;
     let (compiled, mut tree) = sources.check(&compile);
     Ok(Checked {
+        on_disk: on_disk(&tree, &compiled.report),
         set: compiled.set,
         report: options.judged(compiled.report),
         failed: compiled.failed,
         requests: Requests::read(&mut tree),
     })
+}
+
+/// The files of findings that have a fix.
+fn on_disk(tree: &Tree, report: &Report) -> BTreeMap<String, FileOnDisk> {
+    let fixable = report.diagnostics().iter().filter(|it| it.fix.is_some());
+    let mut files: Vec<&String> = fixable.map(|it| &it.file).collect();
+    files.dedup();
+    let origin = |file: &String| {
+        let entry = tree.entry_of(file)?;
+        let origin = FileOnDisk {
+            path: entry.real.clone(),
+            bytes: entry.bytes.clone()?,
+            has_other_names: entry.hard_links > 1,
+        };
+        Some((file.clone(), origin))
+    };
+    files.into_iter().filter_map(origin).collect()
 }
 
 impl CheckOptions {
@@ -69,6 +95,7 @@ impl CheckOptions {
             optional_roots: false,
             profiles,
             rules: BTreeMap::new(),
+            edited: BTreeMap::new(),
         }
     }
 

@@ -386,7 +386,19 @@ pub(crate) struct Check<'a> {
     pub(crate) file_count: u64,
     pub(crate) profile: &'a str,
     pub(crate) failure: Option<&'a str>,
+    pub(crate) fixed_count: usize,
+    pub(crate) not_fixed: Vec<NotFixed<'a>>,
+    pub(crate) fixable_count: usize,
+    pub(crate) unsafe_fixable_count: usize,
     pub(crate) comparison: Option<Comparison<'a>>,
+}
+
+/// Something that was not fixed.
+#[cfg(feature = "compile")]
+#[derive(Serialize)]
+pub(crate) struct NotFixed<'a> {
+    pub(crate) place: &'a str,
+    pub(crate) reason: &'a str,
 }
 
 /// The body of `explain`.

@@ -3,6 +3,8 @@
 
 mod audience;
 mod cases;
+mod check_fixes;
+mod check_formats;
 mod cli;
 mod corpus;
 mod deploy;

@@ -4,18 +4,32 @@ use anyhow::Result;
 use skillbundle_compiler::{CheckOptions, Checked, Profiles, Severity};
 use skillbundle_search::suggest;
 
-use super::against::{Against, against};
+use super::against::against;
+use super::fix;
+use super::format::{self, Outcome};
 use super::{Args, FailOn, Format};
 use crate::Exit;
 use crate::cli::display::counted;
-use crate::cli::json::{self, Envelope};
-use crate::cli::output::{Output, with_help};
+use crate::cli::output::with_help;
 use crate::directories;
 
 /// Checks, prints the findings, and says whether they fail.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
+    if args.print_schema {
+        return format::print_schema();
+    }
     let options = CheckOptions::new(profiles(&args.profiles)?);
-    let (roots, _) = args.sources.roots("check")?;
+    let (roots, is_default) = args.sources.roots("check")?;
+    args.fixing
+        .allow(is_default, !args.sources.repo.is_empty())?;
+    let check = |options: &CheckOptions| Ok(directories::check(&roots, options)?.0);
+    let fixed = args.fixing.find(&options, check)?;
+    if let Some(fixed) = fixed.as_ref().filter(|_| args.fixing.diff) {
+        fix::print_diff(fixed)?;
+        let is_clean = fixed.files.is_empty() && failure(args, &fixed.checked).is_none();
+        return Ok(exit(is_clean));
+    }
+    let applied = fixed.map(|fixed| fix::write(fixed, &roots));
     let (mut checked, bundle) = directories::check(&roots, &options)?;
     let against = match &args.against {
         Some(old) => Some(against(old, &roots, &checked, bundle)?),
@@ -26,40 +40,29 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         checked.report = checked.report.merged(rerouted);
     }
     let failure = failure(args, &checked);
-    let mut out = Output::new();
-    match args.format() {
-        Format::Json => {
-            let body = body(&checked, &options, against.as_ref(), failure.as_deref());
-            out.json(&Envelope::new("check", body))?;
-        }
-        format => {
-            let shown = checked.report.clone().at_least(args.least_shown());
-            let findings = if format == Format::Short {
-                shown.render_plain()
-            } else {
-                shown.render_human(out.style().color)
-            };
-            out.bytes(findings.as_bytes())?;
-            if let Some(against) = against.filter(|_| format == Format::Human) {
-                against.print(&mut out, args.verbose)?;
-            }
-            out.line(&summary(args, &checked, &options))?;
-            out.line(&match &failure {
-                Some(reason) => format!("exit code 1: {reason}"),
-                None => "exit code 0".to_owned(),
-            })?;
-        }
-    }
-    out.finish()?;
-    Ok(if failure.is_some() {
-        Exit::ProblemsFound
-    } else {
+    let outcome = Outcome {
+        checked: &checked,
+        options: &options,
+        summary: summary(args, &checked, &options),
+        file_count: files(&checked),
+        failure: failure.as_deref(),
+        against: against.as_ref(),
+        applied: applied.as_ref(),
+    };
+    format::print(args, &outcome)?;
+    Ok(exit(failure.is_none()))
+}
+
+fn exit(is_clean: bool) -> Exit {
+    if is_clean {
         Exit::Success
-    })
+    } else {
+        Exit::ProblemsFound
+    }
 }
 
 impl Args {
-    fn format(&self) -> Format {
+    pub(super) fn format(&self) -> Format {
         if self.json {
             Format::Json
         } else {
@@ -67,7 +70,7 @@ impl Args {
         }
     }
 
-    fn least_shown(&self) -> Severity {
+    pub(super) fn least_shown(&self) -> Severity {
         if self.verbose || self.fail_on == Some(FailOn::Info) {
             Severity::Info
         } else {
@@ -149,24 +152,4 @@ fn summary(args: &Args, checked: &Checked, options: &CheckOptions) -> String {
 fn files(checked: &Checked) -> u64 {
     let skills = checked.set.offered().iter();
     skills.map(|skill| skill.files.len() as u64).sum()
-}
-
-fn body<'a>(
-    checked: &Checked,
-    options: &'a CheckOptions,
-    against: Option<&'a Against>,
-    failure: Option<&'a str>,
-) -> json::Check<'a> {
-    json::Check {
-        findings: checked.report.to_json(),
-        error_count: checked.report.count(Severity::Error),
-        warning_count: checked.report.count(Severity::Warning),
-        info_count: checked.report.count(Severity::Info),
-        skill_count: checked.set.offered().len(),
-        file_count: files(checked),
-        profile: options.profiles.name(),
-        failure,
-        comparison: against
-            .map(|it| json::Comparison::new(&it.name, it.commit.as_deref(), &it.comparison)),
-    }
 }
