@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::cli::transcript;
-use crate::project::{Output, Project, finish};
+use crate::project::{Project, finish};
 
 /// A text with a safe fix.
 const FIXABLE: &str =
@@ -106,10 +107,9 @@ fn a_diff_can_be_applied_by_patch() {
         "nothing is written"
     );
     project.file("fix.diff", &ran.stdout);
-    let mut git = std::process::Command::new("git");
-    git.args(["apply", "-p0", "fix.diff"])
-        .current_dir(project.path("."));
-    let applied: Output = finish(git);
+    let mut git = Command::new("git");
+    git.args(["apply", "-p0", "fix.diff"]);
+    let applied = finish(git.current_dir(project.path(".")));
     assert_eq!(applied.code, Some(0), "{applied:?}\n{}", ran.stdout);
     assert_eq!(read(&project, "team/pdf/SKILL.md"), FIXED);
     let again = project.run(&["check", "team", "--diff"]);
