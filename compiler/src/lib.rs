@@ -38,7 +38,7 @@ use std::path::PathBuf;
 use skillbundle_format::{RootEntry, Scope, SkillSet, arrange};
 use skillbundle_search::parallel;
 
-pub use check::{CheckOptions, Checked, check};
+pub use check::{CheckOptions, Checked, Patterns, Places, Policy, Severities, check};
 pub use compare::{
     ChangedSkill, Collision, Comparison, Effect, FieldChange, FileChange, HostChange, HostSize,
     Origin, Rerouted, SkillSize, Totals, Version, compare,
@@ -48,7 +48,7 @@ pub use diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Related, Severi
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally, evaluate};
 pub use fix::{FileOnDisk, Fixed, FixedFile, Refused, fix};
 pub use profile::{ByProfile, Profile, Profiles};
-pub use report::{Location, Report, Run, sarif_failure};
+pub use report::{Location, Report, Run, Suppression, sarif_failure};
 pub use reuse::{FileStates, Previous};
 pub use rules::{Guide, rules_page};
 
