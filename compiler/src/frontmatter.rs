@@ -16,8 +16,9 @@ use std::ops::Range;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 
-pub(crate) use fields::Fields;
+pub(crate) use fields::{Fields, plain_or_quoted};
 pub(crate) use node::{Entry, Node, NodeKind, Style, to_json};
+pub(crate) use recover::quote;
 pub(crate) use typing::{loses_digits, misread_as};
 
 /// A parsed file. All ranges are byte offsets into the file as it is on disk.

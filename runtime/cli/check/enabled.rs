@@ -4,20 +4,26 @@ use anyhow::Result;
 use skillbundle_compiler::{CheckOptions, Checked, Profiles, Severity};
 use skillbundle_search::suggest;
 
-use super::against::{Against, against};
-use super::counting::{Counting, Kind};
+use super::against::against;
+use super::counting::Counting;
+use super::fix;
+use super::format::{self, Outcome};
 use super::{Args, Format, watch};
 use crate::Exit;
-use crate::cli::display::{self, counted};
-use crate::cli::json::{self, Envelope};
-use crate::cli::output::{Output, with_help};
+use crate::cli::display::counted;
+use crate::cli::output::with_help;
 use crate::directories;
 use crate::sources::SkillRoot;
 
 /// Checks, prints the findings, and says whether they fail.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
+    if args.print_schema {
+        return format::print_schema();
+    }
     let profiles = profiles(&args.profiles)?;
-    let (roots, _) = args.sources.roots("check")?;
+    let (roots, is_default) = args.sources.roots("check")?;
+    args.fixing
+        .allow(is_default, !args.sources.repo.is_empty())?;
     if args.policy.watch {
         return watch::run(args, &roots, || once(args, &profiles, &roots));
     }
@@ -36,6 +42,17 @@ fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
     let mut counting = Counting::new(args, read)?;
     let mut options = CheckOptions::new(profiles.clone());
     options.policies = counting.policies();
+    let check = |options: &CheckOptions| Ok(directories::check(roots, options)?.0);
+    let fixed = args.fixing.find(&options, check)?;
+    if let Some(mut fixed) = fixed.filter(|_| args.fixing.diff) {
+        fix::print_diff(&fixed)?;
+        counting.apply(&mut fixed.checked)?;
+        let is_clean = fixed.files.is_empty() && counting.failure(&fixed.checked).is_none();
+        let declared = fixed.checked.declared;
+        let exit = exit(is_clean);
+        return Ok(Made { exit, declared });
+    }
+    let applied = fixed.map(|fixed| fix::write(fixed, roots));
     let (mut checked, bundle) = directories::check(roots, &options)?;
     let against = match &args.against {
         Some(old) => Some(against(old, roots, &checked, bundle)?),
@@ -46,46 +63,32 @@ fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
     }
     counting.apply(&mut checked)?;
     let failure = counting.failure(&checked);
-    let mut out = Output::new();
-    match args.format() {
-        Format::Json => {
-            let mut body = body(&checked, &options, against.as_ref(), failure.as_deref());
-            body.policy = policy(&counting, &checked, &options);
-            out.json(&Envelope::new("check", body))?;
-        }
-        format => {
-            let shown = checked.report.clone().at_least(counting.least_shown());
-            let findings = if format == Format::Short {
-                shown.render_plain()
-            } else {
-                shown.render_human(out.style().color)
-            };
-            out.bytes(findings.as_bytes())?;
-            if let Some(against) = against.filter(|_| format == Format::Human) {
-                against.print(&mut out, args.verbose)?;
-            }
-            out.line(&summary(&counting, &checked, &options))?;
-            for note in counting.notes(&checked) {
-                out.line(&display::many_lines(&note))?;
-            }
-            out.line(&match &failure {
-                Some(reason) => format!("exit code 1: {reason}"),
-                None => "exit code 0".to_owned(),
-            })?;
-        }
-    }
-    out.finish()?;
-    let exit = if failure.is_some() {
-        Exit::ProblemsFound
-    } else {
-        Exit::Success
+    let outcome = Outcome {
+        checked: &checked,
+        options: &options,
+        counting: &counting,
+        summary: summary(&counting, &checked, &options),
+        file_count: files(&checked),
+        failure: failure.as_deref(),
+        against: against.as_ref(),
+        applied: applied.as_ref(),
     };
+    format::print(args, &outcome)?;
+    let exit = exit(failure.is_none());
     let declared = checked.declared;
     Ok(Made { exit, declared })
 }
 
+fn exit(is_clean: bool) -> Exit {
+    if is_clean {
+        Exit::Success
+    } else {
+        Exit::ProblemsFound
+    }
+}
+
 impl Args {
-    fn format(&self) -> Format {
+    pub(super) fn format(&self) -> Format {
         if self.json {
             Format::Json
         } else {
@@ -133,41 +136,7 @@ fn summary(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -
     )
 }
 
-/// What does not count, and by which settings.
-fn policy(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -> json::CheckPolicy {
-    let settings = counting.files().into_iter();
-    json::CheckPolicy {
-        settings_files: settings.map(str::to_owned).collect(),
-        unchecked_count: counting.unchecked(checked, options),
-        suppressed_count: Kind::Comment.count(checked),
-        baseline_count: Kind::Baseline.count(checked),
-        baseline_gone_count: counting.gone,
-        unchanged_count: Kind::Unchanged.count(checked),
-    }
-}
-
 fn files(checked: &Checked) -> u64 {
     let skills = checked.set.offered().iter();
     skills.map(|skill| skill.files.len() as u64).sum()
-}
-
-fn body<'a>(
-    checked: &Checked,
-    options: &'a CheckOptions,
-    against: Option<&'a Against>,
-    failure: Option<&'a str>,
-) -> json::Check<'a> {
-    json::Check {
-        findings: checked.report.to_json(),
-        error_count: checked.report.count(Severity::Error),
-        warning_count: checked.report.count(Severity::Warning),
-        info_count: checked.report.count(Severity::Info),
-        skill_count: checked.set.offered().len(),
-        file_count: files(checked),
-        profile: options.profiles.name(),
-        failure,
-        policy: json::CheckPolicy::default(),
-        comparison: against
-            .map(|it| json::Comparison::new(&it.name, it.commit.as_deref(), &it.comparison)),
-    }
 }

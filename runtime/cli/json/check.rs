@@ -30,7 +30,18 @@ pub(crate) struct Check<'a> {
     pub(crate) failure: Option<&'a str>,
     #[serde(flatten)]
     pub(crate) policy: CheckPolicy,
+    pub(crate) fixed_count: usize,
+    pub(crate) not_fixed: Vec<NotFixed<'a>>,
+    pub(crate) fixable_count: usize,
+    pub(crate) unsafe_fixable_count: usize,
     pub(crate) comparison: Option<Comparison<'a>>,
+}
+
+/// Something that was not fixed.
+#[derive(Serialize)]
+pub(crate) struct NotFixed<'a> {
+    pub(crate) place: &'a str,
+    pub(crate) reason: &'a str,
 }
 
 /// The body of `explain`.
