@@ -11,6 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::draft::Draft;
+use crate::paths::directory;
 
 /// Sorts the drafts into listing order with the shadowed ones last, drops those whose
 /// path is taken in their root, and sets parents.
@@ -128,13 +129,25 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
         let diagnostic = diagnostic.at(draft.name_span).help(help);
         let note = format!("this skill is called `{}`", first.name);
         let diagnostic = diagnostic.related_in(&owner.shown, None, note);
-        // With a copy it does not matter which of the two is found.
+        // Hosts that read one folder keep one skill for a name. They compare names exactly.
+        let are_siblings = home(draft) == home(owner);
         let is_copy = draft.entry.source == first.source;
-        out.push(if is_copy {
-            diagnostic.severity(Severity::Info)
-        } else {
-            diagnostic
+        out.push(match (are_siblings, is_copy) {
+            // With a copy it does not matter which of the two is found.
+            (false, true) => diagnostic.severity(Severity::Info),
+            (true, _) if name == first.name => diagnostic,
+            _ => diagnostic.severity(Severity::Warning),
         });
+    }
+}
+
+/// The root and the folder in which a host finds a skill.
+fn home(draft: &Draft) -> (u32, &str) {
+    let entry = &draft.entry;
+    let above = directory(&entry.file_path);
+    match entry.dialect {
+        Dialect::Folder => (entry.root, directory(above)),
+        Dialect::Tree => (entry.root, above),
     }
 }
 

@@ -101,6 +101,13 @@ rules! {
     HiddenCharacter "hidden-character" Warning "The file contains characters that carry invisible text or reorder text."
     InvisibleCharacter "invisible-character" Info "The file contains zero-width characters."
     UnclosedFrontmatter "unclosed-frontmatter" Error "The frontmatter has no closing fence."
+    LateFrontmatter "late-frontmatter" Warning [Spec Error, Gh Error, Claude Error, Codex Error, Gemini Error, VsCode Error, OpenCode Error] "The frontmatter is not at the top of the file."
+    {
+        why "Nearly every host looks for `---` in the first line, and takes a file that begins otherwise for one without a name and description."
+        bad "<!-- Made by a generator. -->\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- Made by a generator. -->\nOpen the form.\n"
+        source "Agent Skills specification, SKILL.md format; codex-rs/core-skills/src/loader.rs, extract_frontmatter"
+    }
     FrontmatterTooLarge "frontmatter-too-large" Error "The frontmatter is larger than 64 KiB or has more than 4,096 values."
     EmptyBody "empty-body" Warning "Nothing follows the frontmatter."
 
@@ -146,6 +153,13 @@ rules! {
     SkillFileName "skill-file-name" Warning [Spec Info, Gh Error, Claude Error, Codex Error, Gemini Error, VsCode Error, OpenCode Error, Goose Error] "The file should be called exactly `SKILL.md`."
     SkillInResources "skill-in-resources" Warning "A page with keywords is among the files of another skill."
     NotASkill "not-a-skill" Info "A page in a tree of skills has no frontmatter."
+    UnreadPage "unread-page" Warning "A page is written like a skill, and no program reads it."
+    {
+        why "A skill is a folder with a `SKILL.md`, so a page beside such folders is not found, although its author gave it a name and a description."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> tables.md\n---\nname: tables\ndescription: Reads tables of a PDF. Use it for tables.\n---\nOpen the file.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> tables/SKILL.md\n---\nname: tables\ndescription: Reads tables of a PDF. Use it for tables.\n---\nOpen the file.\n"
+        source "Agent Skills specification, directory structure"
+    }
 
     // What a skill must have.
     MissingFrontmatter "missing-frontmatter" Error "The file has no frontmatter, so it is not served."
@@ -174,7 +188,13 @@ rules! {
     // Names and paths.
     NameMismatch "name-mismatch" Warning [Spec Error, Gh Error, VsCode Error, Cursor Error, Claude Info, Codex Info, Gemini Info, OpenCode Info, Goose Info] "The name differs from the folder's name; some hosts refuse that."
     DuplicatePath "duplicate-path" Error "Two skills of one root have the same path."
-    DuplicateName "duplicate-name" Warning "Two skills have the same name; a lookup by name finds the first."
+    DuplicateName "duplicate-name" Warning [Gemini Error, OpenCode Error, Goose Error] "Two skills have the same name; a lookup by name finds the first."
+    {
+        why "Gemini CLI, opencode and goose keep the last skill of a name and drop the others; here and elsewhere a name finds the first."
+        bad ">>> one/SKILL.md\n---\nname: forms\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> two/SKILL.md\n---\nname: forms\ndescription: Checks web forms. Use it for HTML.\n---\nOpen the page.\n"
+        good ">>> pdf-forms/SKILL.md\n---\nname: pdf-forms\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> web-forms/SKILL.md\n---\nname: web-forms\ndescription: Checks web forms. Use it for HTML.\n---\nOpen the page.\n"
+        source "packages/core/src/skills of Gemini CLI 5411f113; src/skill/skill.ts of opencode 01a97029"
+    }
     SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same name, or a page with the same path."
     NotPublished "not-published" Warning [Spec Info, Gh Info, Claude Info, Codex Info, Gemini Info, VsCode Info, Copilot Info, Cursor Info, ChatGpt Info, OpenCode Info, Goose Info] "The MCP skills extension cannot serve the skill; the tools do."
     LastGoodKept "last-good-kept" Warning "The new text does not load; the last good version is still served."

@@ -22,11 +22,10 @@ pub(crate) fn read(
     let fields = document.fields();
     if !document.has_frontmatter() {
         let message = "this skill is not served: the file has no frontmatter";
-        let diagnostic = document.diagnostic(Code::MissingFrontmatter, message);
         let name = folder_name(source, directory);
-        out.push(diagnostic.at(document.top()).help(format!(
-            "begin the file with the lines `---`, `name: {name}`, `description: …`, `---`"
-        )));
+        let help =
+            format!("begin the file with the lines `---`, `name: {name}`, `description: …`, `---`");
+        out.push(document.without_frontmatter(source.bytes, message, help));
         return None;
     }
     let name = required(source, &fields, keys::NAME, out);
