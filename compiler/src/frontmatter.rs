@@ -144,27 +144,29 @@ impl Document {
         self.top
     }
 
-    /// Reports that there is no frontmatter, and where what was probably meant as it is. `help` is for
+    /// Reports that there is no frontmatter, or where what was probably meant as it is. `help` is for
     /// a file that has nothing like it.
     pub(crate) fn without_frontmatter(
         &self,
         source: &[u8],
-        message: &str,
+        what: &str,
         help: String,
     ) -> Diagnostic {
         let text = str::from_utf8(source).unwrap_or_default();
         let Some(fence) = fence::misplaced(text) else {
+            let message = format!("this {what} is not served: it has no frontmatter");
             let diagnostic = self.diagnostic(Code::MissingFrontmatter, message);
             return diagnostic.at(self.top()).help(help);
         };
         let line = text[..fence.start].matches('\n').count() + 1;
         let above = text[..fence.start].trim_end().lines().next_back();
         let in_code = above.is_some_and(|it| it.trim_start().starts_with("```"));
-        let message = format!("{message}; what looks like it begins in line {line}");
+        let message =
+            format!("this {what} is not served: its frontmatter is in line {line}, not at the top");
         let diagnostic = self.diagnostic(Code::MissingFrontmatter, message);
         let diagnostic = diagnostic.at(Span::from(fence::trimmed(text, &fence)));
         diagnostic.help(if in_code {
-            "remove the code fence around it, so that `---` is the first line"
+            "remove the fence of the block of code around it"
         } else {
             "move it to the top, so that `---` is the first line"
         })

@@ -51,6 +51,14 @@ impl Report {
         }
     }
 
+    /// The diagnostics of both, sorted.
+    #[must_use]
+    pub fn merged(mut self, other: Self) -> Self {
+        self.sources.extend(other.sources);
+        self.diagnostics.extend(other.diagnostics);
+        Self::new(self.diagnostics, |file| self.sources.get(file).cloned())
+    }
+
     /// The diagnostics, sorted by file, position and code.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
@@ -133,7 +141,7 @@ impl Report {
 }
 
 /// Escapes every character that a terminal would obey or hide.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         escape_into(character, &mut escaped);

@@ -21,11 +21,10 @@ pub(crate) fn read(
     let document = source.document;
     let fields = document.fields();
     if !document.has_frontmatter() {
-        let message = "this skill is not served: the file has no frontmatter";
         let name = folder_name(source, directory);
         let help =
             format!("begin the file with the lines `---`, `name: {name}`, `description: …`, `---`");
-        out.push(document.without_frontmatter(source.bytes, message, help));
+        out.push(document.without_frontmatter(source.bytes, "skill", help));
         return None;
     }
     let name = required(source, &fields, keys::NAME, out);

@@ -19,9 +19,8 @@ pub(crate) fn read(
     let document = source.document;
     let fields = document.fields();
     if !document.has_frontmatter() {
-        let message = "this page is not served: it has no frontmatter";
         let help = "add `description` and `keywords` between two lines of `---`, or move the file out of the tree";
-        out.push(document.without_frontmatter(source.bytes, message, help.to_owned()));
+        out.push(document.without_frontmatter(source.bytes, "page", help.to_owned()));
         return None;
     }
     let before = out.len();

@@ -170,7 +170,8 @@ pub(super) fn begins_skill_key(line: &str) -> bool {
     let line = line.strip_prefix(quotes).unwrap_or(line);
     [NAME, DESCRIPTION, KEYWORDS].iter().any(|key| {
         let rest = line.strip_prefix(key);
-        rest.is_some_and(|rest| rest.strip_prefix(quotes).unwrap_or(rest).starts_with(':'))
+        let rest = rest.map(|rest| rest.strip_prefix(quotes).unwrap_or(rest));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
     })
 }
 

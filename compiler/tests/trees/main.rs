@@ -2,6 +2,7 @@
 //! properties, recompiling, evaluation, limits, real skills. `kit.rs` makes the trees.
 
 mod attacks;
+mod compare;
 mod content_root;
 mod corpus;
 mod declared;
@@ -12,3 +13,4 @@ mod limits;
 mod published;
 mod refresh;
 mod roots;
+mod rules;
