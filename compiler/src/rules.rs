@@ -157,7 +157,7 @@ rules! {
     InvalidYaml "invalid-yaml" Error "The frontmatter is not valid YAML and cannot be recovered."
     {
         why "The frontmatter cannot be read, so hosts skip the skill or load it without its limits."
-        bad "---\nname: example\ndescription: [Fills\nuses: }\n---\nOpen the form.\n"
+        bad "---\nname: example\n allowed-tools: Read\n---\nOpen the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "YAML 1.2"
     }
@@ -698,22 +698,22 @@ rules! {
     ConfigNeedsOperator "config-needs-operator" Warning "Only the operator may set this; the value has no effect."
     {
         why "Content cannot grant itself rights; only who runs the server can."
-        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nscripts:\n  execution: server\n"
-        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nanalytics:\n  enabled: true\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n"
         source "docs/configuration.md"
     }
     ConfigUnknownKey "config-unknown-key" Warning "The configuration has an unknown key."
     {
         why "The key has no effect."
-        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nmatcing:\n  min_score: 0.5\n"
-        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nmatching:\n  max_result: 3\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nmatching:\n  max_results: 3\n"
         source "docs/configuration.md"
     }
     ConfigInvalidValue "config-invalid-value" Warning "The value has the wrong type or is out of range; the default is used."
     {
         why "The default is used instead."
-        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nmatching:\n  min_score: high\n"
-        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nmatching:\n  min_score: 2\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nmatching:\n  min_score: 0.2\n"
         source "docs/configuration.md"
     }
 

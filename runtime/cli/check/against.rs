@@ -99,9 +99,11 @@ fn open(typed: &str, roots: &[SkillRoot]) -> Result<Old> {
         }),
         PathKind::Directory => {
             let [root] = roots else {
-                let found = counted(roots.len() as u64, "directory");
+                let found = roots.len();
                 return Err(with_help(
-                    &format!("a directory is compared with one directory, and {found} are checked"),
+                    &format!(
+                        "a directory is compared with one, and {found} directories are checked"
+                    ),
                     "name one directory, or a bundle or revision for all of them",
                 ));
             };
