@@ -5,6 +5,8 @@
 #[cfg(feature = "compile")]
 mod authoring;
 #[cfg(feature = "compile")]
+mod check;
+#[cfg(feature = "compile")]
 mod comparison;
 #[cfg(feature = "compile")]
 mod evaluation;
@@ -20,6 +22,8 @@ use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 use crate::embedded;
 #[cfg(feature = "compile")]
 pub(crate) use authoring::{Compilation, NewSkill};
+#[cfg(feature = "compile")]
+pub(crate) use check::{Check, Explanation, Rule};
 #[cfg(feature = "compile")]
 pub(crate) use comparison::Comparison;
 #[cfg(feature = "compile")]
