@@ -22,8 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         None => None,
     };
     if let Some(against) = &against {
-        let rerouted = options.judged(against.comparison.report.clone());
-        checked.report = checked.report.merged(rerouted);
+        checked.add(against.comparison.report.clone(), &options);
     }
     let failure = failure(args, &checked);
     let mut out = Output::new();
