@@ -43,16 +43,17 @@ fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
     let mut options = CheckOptions::new(profiles.clone());
     options.policies = counting.policies();
     let check = |options: &CheckOptions| Ok(directories::check(roots, options)?.0);
-    let fixed = args.fixing.find(&options, check)?;
-    if let Some(mut fixed) = fixed.filter(|_| args.fixing.diff) {
-        fix::print_diff(&fixed)?;
-        counting.apply(&mut fixed.checked)?;
-        let is_clean = fixed.files.is_empty() && counting.failure(&fixed.checked).is_none();
-        let declared = fixed.checked.declared;
-        let exit = exit(is_clean);
-        return Ok(Made { exit, declared });
-    }
-    let applied = fixed.map(|fixed| fix::write(fixed, roots));
+    let applied = match args.fixing.find(&options, check)? {
+        Some(mut fixed) if args.fixing.diff => {
+            fix::print_diff(&fixed)?;
+            counting.apply(&mut fixed.checked)?;
+            let is_clean = fixed.files.is_empty() && counting.failure(&fixed.checked).is_none();
+            let declared = fixed.checked.declared;
+            let exit = exit(is_clean);
+            return Ok(Made { exit, declared });
+        }
+        fixed => fixed.map(|fixed| fix::write(fixed, roots)),
+    };
     let (mut checked, bundle) = directories::check(roots, &options)?;
     let against = match &args.against {
         Some(old) => Some(against(old, roots, &checked, bundle)?),
