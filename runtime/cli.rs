@@ -20,6 +20,7 @@ pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod eval;
 pub(crate) mod explain;
+pub(crate) mod new;
 pub(crate) mod verify;
 
 pub(crate) mod config;

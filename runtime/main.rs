@@ -24,8 +24,8 @@ use cli::json::{Envelope, Failed};
 use cli::output::{self, Output};
 use cli::tool_args::ToolArgs;
 use cli::{
-    check, clap_errors, compile, doctor, eval, explain, inspect, json, list, man, route, search,
-    serve, show, verify,
+    check, clap_errors, compile, doctor, eval, explain, inspect, json, list, man, new, route,
+    search, serve, show, verify,
 };
 use config::{Assignment, ConfigArgs};
 use sources::Sources;
@@ -34,6 +34,7 @@ const EXAMPLES: &str = "\
 Examples:
   skillbundle list                              the skills of your folders and of this binary
   skillbundle list skills                       the skills in a directory
+  skillbundle new pdf-forms                     make one from a template
   skillbundle check skills                      check them
   skillbundle eval skills                       do requests find the right skill?
   skillbundle compile skills -o team.skb        compile them into a bundle
@@ -62,6 +63,9 @@ struct Cli {
 enum Command {
     /// Serve skills to an agent host over the Model Context Protocol
     Serve(serve::Args),
+    /// Make a skill from a template
+    #[cfg_attr(not(feature = "compile"), command(about = new::ABOUT_MISSING))]
+    New(new::Args),
     /// Check skills for the hosts that shall read them
     #[cfg_attr(not(feature = "compile"), command(about = check::ABOUT_MISSING))]
     Check(check::Args),
@@ -204,6 +208,7 @@ impl Command {
             Self::Stats(args) => return Some((&args.sources.config, args.assignments())),
             Self::Journal(args) => return Some((&args.config, args.assignments())),
             Self::Serve(_)
+            | Self::New(_)
             | Self::Doctor(_)
             | Self::Explain(_)
             | Self::Completions(_)
@@ -219,6 +224,7 @@ fn run(command: &Command) -> Result<Exit> {
     }
     match command {
         Command::Serve(args) => serve::run(args),
+        Command::New(args) => new::run(args),
         Command::Check(args) => check::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Compile(args) => compile::run(args),

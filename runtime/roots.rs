@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use skillbundle_format::{Bundle, Error, Scope};
 
+#[cfg(feature = "compile")]
+use crate::cli::output::with_help;
 use crate::sources::SkillRoot;
 
 /// A standard root.
@@ -54,6 +56,10 @@ const STANDARD: [Standard; 12] = [
     project(".cursor/skills", "Cursor"),
 ];
 
+/// Where a repository of skills keeps them, by custom. No host reads it.
+#[cfg(feature = "compile")]
+const SKILLS: &str = "skills";
+
 /// The standard roots, whether they exist or not; without those of the project if `with_project`
 /// is false. If the working directory is the home directory, each directory is named once.
 pub(crate) fn standard(with_project: bool) -> Vec<SkillRoot> {
@@ -99,6 +105,47 @@ fn below(here: &Path, home: Option<&Path>, with_project: bool) -> Vec<SkillRoot>
         }
     }
     roots
+}
+
+/// The directory that a new skill of the project belongs in, relative to the working directory: the
+/// nearest `skills` or standard root that exists. `None` for the working directory itself, if there
+/// is no such root or it is in one.
+///
+/// # Errors
+///
+/// That root is a link out of the project, which whoever wrote the project may have laid as a trap.
+#[cfg(feature = "compile")]
+pub(crate) fn for_new_skill() -> anyhow::Result<Option<PathBuf>> {
+    let home = env::home_dir().filter(|home| home.is_absolute());
+    let here = env::current_dir()?;
+    let projects = project_directories(&here, home.as_deref());
+    let standard = STANDARD.iter().filter(|it| it.scope == Scope::Project);
+    let names: Vec<&str> = [SKILLS]
+        .into_iter()
+        .chain(standard.map(|it| it.dir))
+        .collect();
+    let mut existing = Vec::new();
+    for (up, project) in projects.iter().enumerate() {
+        for name in names.iter().filter(|name| project.join(name).is_dir()) {
+            let shown = Path::new(&"../".repeat(up)).join(name);
+            existing.push((shown, project.join(name).canonicalize()?));
+        }
+    }
+    let real_here = here.canonicalize()?;
+    if existing.iter().any(|(_, real)| real_here.starts_with(real)) {
+        return Ok(None);
+    }
+    let Some((shown, real)) = existing.into_iter().next() else {
+        return Ok(None);
+    };
+    let top = projects.last().unwrap_or(&here.as_path()).canonicalize()?;
+    if real.starts_with(top) {
+        return Ok(Some(shown));
+    }
+    Err(with_help(
+        &format!("{} leads out of the project", shown.display()),
+        &format!("name where to make the skill: `--dir {}`", real.display()),
+    ))
 }
 
 /// The user's own standard roots, whether they exist or not.

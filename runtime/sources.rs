@@ -107,7 +107,7 @@ pub(crate) enum Selection {
 
 /// What a path is, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PathKind {
+pub(crate) enum PathKind {
     Directory,
     Bundle,
     SkillFile,
@@ -411,7 +411,7 @@ impl Sources {
 }
 
 /// What this path is: a directory, a bundle by its magic, or a Markdown file.
-fn kind_of(path: &Path) -> Result<PathKind> {
+pub(crate) fn kind_of(path: &Path) -> Result<PathKind> {
     let cannot_read = |source| Error::Read {
         path: path.to_owned(),
         source,

@@ -7,6 +7,7 @@ use std::io;
 use skillbundle_format::SkillSet;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::eval::Requests;
 use crate::profile::{Profile, Profiles};
 use crate::reuse::Previous;
 use crate::source::{self, Limits};
@@ -34,6 +35,9 @@ pub struct Checked {
     pub report: Report,
     /// Files that were meant as skills and did not load.
     pub failed: Vec<Failed>,
+    /// The requests that lie beside the skills. What [`Requests::replay`] finds belongs into the
+    /// report, once [`CheckOptions::judged`] has decided how bad it is.
+    pub requests: Requests,
 }
 
 /// Checks roots, highest priority first. Everything is read once.
@@ -49,11 +53,12 @@ pub fn check(roots: &[Root], options: &CheckOptions) -> io::Result<Checked> {
     let tree = source::walk(roots, Limits::default());
     let (previous, held) = (Previous::default(), Unsettled::default());
     let sources = Sources::read(tree, roots, &compile, &previous, &held)?;
-    let compiled = sources.check(&compile);
+    let (compiled, mut tree) = sources.check(&compile);
     Ok(Checked {
         set: compiled.set,
-        report: compiled.report.judged(|it| options.judge(it)),
+        report: options.judged(compiled.report),
         failed: compiled.failed,
+        requests: Requests::read(&mut tree),
     })
 }
 
@@ -65,6 +70,12 @@ impl CheckOptions {
             profiles,
             rules: BTreeMap::new(),
         }
+    }
+
+    /// A report with the severities that these options give.
+    #[must_use]
+    pub fn judged(&self, report: Report) -> Report {
+        report.judged(|it| self.judge(it))
     }
 
     /// The severity of a finding and who decided it; `None` if its rule is off.

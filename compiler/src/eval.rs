@@ -1,19 +1,28 @@
 //! Evaluation: do requests find the skills that their authors mean? Replays requests
 //! from evaluation files and from `triggers` in frontmatter through the routing of
 //! the compiled bundle. `files.rs` collects requests, `shapes.rs` parses them,
-//! `replay.rs` routes them and counts.
+//! `replay.rs` routes them and counts, `reasons.rs` says why one failed.
 
 mod files;
+mod reasons;
 mod replay;
 mod shapes;
 
 use std::collections::BTreeMap;
 
-use skillbundle_format::{Bundle, Catalog, Dialect, Error};
+use skillbundle_format::{Bundle, Catalog, Dialect, Error, SkillSet};
 
+use crate::diagnostic::Diagnostic;
 use crate::report::Report;
 use crate::source::{self, Limits};
 use crate::{Compiled, Root};
+
+pub use files::Requests;
+pub(crate) use reasons::{Reasons, cut, listed};
+pub(crate) use replay::{EvalCase, found};
+
+/// Most diagnostics about the requests of one file that are reported one by one.
+const MOST_REPORTED: usize = 50;
 
 /// A description with fewer terms than this is thin: 35 of 710 public ones in 16
 /// trees are, most of them mere titles. Above it, length does not predict how often
@@ -25,6 +34,8 @@ const THIN: usize = 8;
 pub struct Evaluation {
     /// The diagnostics about the evaluation files themselves.
     pub report: Report,
+    /// A diagnostic for each failed request, and why it failed; at most 50 for each file.
+    pub failed: Report,
     /// The files that requests were read from, as the user would type them, sorted.
     pub files: Vec<String>,
     /// All requests together. A request counts at most once as a positive and once
@@ -129,18 +140,41 @@ impl Outcome {
 
 /// Replays every request in `roots` against `bundle`, which was written from
 /// `compiled`. Fails only if the bundle is damaged; problems of files are diagnostics.
+/// [`compile_with_requests`](crate::compile_with_requests) reads both from one walk.
 pub fn evaluate(roots: &[Root], compiled: &Compiled, bundle: &Bundle) -> Result<Evaluation, Error> {
     let mut tree = source::walk(roots, Limits::default());
-    let catalog = bundle.catalog()?;
-    let requests = files::requests(&mut tree, &compiled.set, &catalog)?;
-    let mut evaluation = replay::replay(&catalog, &requests.cases)?;
-    evaluation.files = requests.files;
-    evaluation.thin = thin(&catalog)?;
-    evaluation.report = Report::new(requests.diagnostics, |file| {
-        tree.source_of(file)
-            .or_else(|| files::skill_source(&tree, &compiled.set, file))
-    });
-    Ok(evaluation)
+    Requests::read(&mut tree).replay(&compiled.set, bundle)
+}
+
+impl Requests {
+    /// Replays the requests against `bundle`, which was written from `set`. Fails only if the
+    /// bundle is damaged.
+    pub fn replay(&self, set: &SkillSet, bundle: &Bundle) -> Result<Evaluation, Error> {
+        let catalog = bundle.catalog()?;
+        let collected = self.collect(set, &catalog)?;
+        let (evaluation, failed) = replay::replay(&catalog, &collected.cases)?;
+        Ok(Evaluation {
+            report: self.report(collected.diagnostics, set),
+            failed: self.report(failed, set),
+            files: collected.files,
+            thin: thin(&catalog)?,
+            ..evaluation
+        })
+    }
+}
+
+/// The first diagnostics of one file, and one for the others, whose message `more` makes.
+pub(crate) fn capped(
+    mut found: Vec<Diagnostic>,
+    more: impl Fn(usize) -> String,
+) -> Vec<Diagnostic> {
+    if let Some(first) = found.get(MOST_REPORTED) {
+        let message = more(found.len() - MOST_REPORTED);
+        let last = Diagnostic::new(first.code, first.file.as_str(), message);
+        found.truncate(MOST_REPORTED);
+        found.push(last.severity(found[0].severity));
+    }
+    found
 }
 
 /// Skills with a thin description. Pages are found by keywords, so theirs do not

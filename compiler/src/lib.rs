@@ -23,6 +23,7 @@ mod profile;
 mod report;
 mod rules;
 
+mod compare;
 mod eval;
 
 mod paths;
@@ -37,12 +38,17 @@ use skillbundle_format::{RootEntry, Scope, SkillSet, arrange};
 use skillbundle_search::parallel;
 
 pub use check::{CheckOptions, Checked, check};
+pub use compare::{
+    ChangedSkill, Collision, Comparison, Effect, FieldChange, FileChange, HostChange, HostSize,
+    Origin, Rerouted, SkillSize, Totals, Version, compare,
+};
 pub use config::{ConfigValue, read_config};
 pub use diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Related, Severity, Span};
-pub use eval::{Confusion, Evaluation, Failure, Outcome, Tally, evaluate};
+pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally, evaluate};
 pub use profile::{ByProfile, Profile, Profiles};
 pub use report::{Location, Report};
 pub use reuse::{FileStates, Previous};
+pub use rules::{Guide, rules_page};
 
 use discover::{Claims, Discovery, FileKind};
 use reuse::Reuse;
@@ -142,6 +148,18 @@ pub fn compile(roots: &[Root], options: &Options) -> io::Result<Compiled> {
     Ok(compiled.expect("nothing is in the middle of a change"))
 }
 
+/// As [`compile`], and reads the requests that lie below the roots from the same walk, so that
+/// nothing is read twice.
+pub fn compile_with_requests(
+    roots: &[Root],
+    options: &Options,
+) -> io::Result<(Compiled, Requests)> {
+    let found = compile_tree(roots, options, &Previous::default(), &|| None)?;
+    let (compiled, mut tree) = found.expect("nothing is in the middle of a change");
+    let requests = Requests::read(&mut tree);
+    Ok((compiled, requests))
+}
+
 /// Compiles roots again. Only files that have changed are read; see [`Previous`]. If the
 /// file of a skill of `previous` still exists but no longer loads, the previous version is
 /// kept and reported: editors save half-written files, and the skill must not vanish
@@ -159,6 +177,17 @@ pub fn recompile(
     previous: &Previous,
     unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
 ) -> io::Result<Option<Compiled>> {
+    let found = compile_tree(roots, options, previous, unsettled)?;
+    Ok(found.map(|(compiled, _)| compiled))
+}
+
+/// As [`recompile`]; returns what was walked, too.
+fn compile_tree(
+    roots: &[Root],
+    options: &Options,
+    previous: &Previous,
+    unsettled: &dyn Fn() -> Option<Vec<PathBuf>>,
+) -> io::Result<Option<(Compiled, Tree)>> {
     let mut tree = source::walk(roots, Limits::default());
     let mut held = Unsettled::default();
     let mut attempt = 1;
@@ -191,7 +220,7 @@ pub fn recompile(
                 .collect();
             let (now, compiled) =
                 parallel::join(|| fingerprints(&roots), || sources.check(options));
-            if is_last || now? == compiled.fingerprints {
+            if is_last || now? == compiled.0.fingerprints {
                 return Ok(Some(compiled));
             }
             tree = source::walk(&roots, Limits::default());
@@ -305,8 +334,8 @@ impl Sources {
         })
     }
 
-    /// Runs the passes that need no more files.
-    fn check(self, options: &Options) -> Compiled {
+    /// Runs the passes that need no more files. Gives the tree back.
+    fn check(self, options: &Options) -> (Compiled, Tree) {
         let (tree, mut out, mut drafts) = (self.tree, self.out, self.drafts);
         out.extend(source::diagnostics(
             &tree,
@@ -324,7 +353,7 @@ impl Sources {
         extension::check(&set, &positions, &mut out);
         let states = reuse::states(&tree, &self.files, &out);
         let report = Report::new(out, |file| tree.source_of(file));
-        Compiled {
+        let compiled = Compiled {
             set,
             report,
             failed: self.failed,
@@ -332,7 +361,8 @@ impl Sources {
             declared: tree.declared_paths(),
             states,
             is_partial: self.is_partial,
-        }
+        };
+        (compiled, tree)
     }
 }
 

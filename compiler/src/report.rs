@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Severity, Span};
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::profile::Profile;
 
 pub use location::Location;
@@ -20,6 +20,7 @@ pub use location::Location;
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     diagnostics: Vec<Diagnostic>,
+    /// What is quoted. Credentials in it are masked, so that no form of the report repeats them.
     sources: BTreeMap<String, Arc<[u8]>>,
 }
 
@@ -45,10 +46,23 @@ impl Report {
                 }
             }
         }
+        for secret in diagnostics.iter().filter(|it| it.code == Code::SecretValue) {
+            if let (Some(bytes), Some(span)) = (sources.get_mut(&secret.file), secret.span) {
+                mask(bytes, span);
+            }
+        }
         Self {
             diagnostics,
             sources,
         }
+    }
+
+    /// The diagnostics of both, sorted.
+    #[must_use]
+    pub fn merged(mut self, other: Self) -> Self {
+        self.sources.extend(other.sources);
+        self.diagnostics.extend(other.diagnostics);
+        Self::new(self.diagnostics, |file| self.sources.get(file).cloned())
     }
 
     /// The diagnostics, sorted by file, position and code.
@@ -132,8 +146,30 @@ impl Report {
     }
 }
 
+/// The first characters of a credential, which say what it is.
+const UNMASKED: usize = 4;
+
+/// Masks a credential, except for its first characters and for the line `-----BEGIN … KEY-----`.
+fn mask(bytes: &mut Arc<[u8]>, span: Span) {
+    let mut masked = bytes.to_vec();
+    let Some(secret) = masked.get_mut(span.range()) else {
+        return;
+    };
+    let head = if secret.starts_with(b"-----") {
+        let end = memchr::memmem::find(&secret[5..], b"-----");
+        end.map_or(secret.len(), |end| end + 10)
+    } else {
+        UNMASKED
+    };
+    let is_of_secret = |it: &&mut u8| it.is_ascii_graphic();
+    for byte in secret.iter_mut().skip(head).filter(is_of_secret) {
+        *byte = b'*';
+    }
+    *bytes = masked.into();
+}
+
 /// Escapes every character that a terminal would obey or hide.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         escape_into(character, &mut escaped);

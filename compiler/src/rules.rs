@@ -1,8 +1,9 @@
-//! The table of rules: everything the compiler can report, one row per code with
-//! its default severity and meaning. Checks that change nothing about what is
-//! served are below, one file per group; the others are where the decision is made.
+//! The table of rules: everything the compiler can report, one row per code with its severities, its
+//! meaning and examples. Checks that change nothing about what is served are below, one file per group;
+//! the others are where the decision is made. The file is long because it is one table.
 
 mod content;
+mod explain;
 pub(crate) mod fields;
 mod files;
 mod language;
@@ -11,6 +12,8 @@ pub(crate) mod references;
 mod scripts;
 
 use std::fmt;
+
+pub use explain::rules_page;
 
 use skillbundle_search::parallel;
 
@@ -33,25 +36,11 @@ pub struct Guide {
     pub source: &'static str,
 }
 
-macro_rules! guide {
-    () => {
-        None
-    };
-    ($why:literal $bad:literal $good:literal $source:literal) => {
-        Some(Guide {
-            why: $why,
-            bad: $bad,
-            good: $good,
-            source: $source,
-        })
-    };
-}
-
 macro_rules! rules {
     ($(
         $variant:ident $name:literal $severity:ident $([$($profile:ident $other:ident),*])?
         $meaning:literal
-        $({ why $why:literal bad $bad:literal good $good:literal source $source:literal })?
+        { why $why:literal bad $bad:literal good $good:literal source $source:literal }
     )*) => {
         /// Which rule a diagnostic comes from. The names are stable: people
         /// write them into their configuration.
@@ -88,9 +77,14 @@ macro_rules! rules {
             }
 
             /// Why it matters, examples, and where the rule comes from.
-            pub const fn guide(self) -> Option<Guide> {
+            pub const fn guide(self) -> Guide {
                 match self {
-                    $(Self::$variant => guide!($($why $bad $good $source)?),)*
+                    $(Self::$variant => Guide {
+                        why: $why,
+                        bad: $bad,
+                        good: $good,
+                        source: $source,
+                    },)*
                 }
             }
         }
@@ -100,65 +94,365 @@ macro_rules! rules {
 rules! {
     // Text and fences.
     NotUtf8 "not-utf8" Error "The file is not UTF-8 text."
+    {
+        why "Hosts read UTF-8 alone, and other bytes become wrong letters or end the reading."
+        bad "(a file saved as Latin-1, with the byte E9 for `é`)"
+        good "(the same file saved as UTF-8)"
+        source "Agent Skills specification, SKILL.md format"
+    }
     ByteOrderMark "byte-order-mark" Info "The file begins with a byte order mark, which is removed when it is served."
+    {
+        why "Readers that look for `---` at the first byte do not find the frontmatter."
+        bad "\u{feff}---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "crewAIInc/crewAI#7538, anthropics/claude-code before 2.1.239"
+    }
     ControlCharacter "control-character" Warning "The file contains a control character."
+    {
+        why "YAML forbids it, so other parsers refuse the whole frontmatter, and terminals may obey it."
+        bad "---\nname: example\ndescription: Fills \u{7} forms\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "YAML 1.2, section 5.1"
+    }
     HiddenCharacter "hidden-character" Warning "The file contains characters that carry invisible text or reorder text."
+    {
+        why "A model reads what no reviewer sees."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen \u{e0041}\u{e0042} the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Unicode TR 36 and TR 39; the trojan source attack, CVE-2021-42574"
+    }
     InvisibleCharacter "invisible-character" Info "The file contains zero-width characters."
+    {
+        why "Words that look equal differ, so searches and comparisons fail."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen\u{200b} the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Unicode TR 36"
+    }
     UnclosedFrontmatter "unclosed-frontmatter" Error "The frontmatter has no closing fence."
+    {
+        why "No host finds a name or a description."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, SKILL.md format"
+    }
     FrontmatterTooLarge "frontmatter-too-large" Error "The frontmatter is larger than 64 KiB or has more than 4,096 values."
+    {
+        why "Every host puts the frontmatter into its context or parses it at each start."
+        bad "(frontmatter of 70 KiB)"
+        good "(long texts moved to the body or to files)"
+        source "this program"
+    }
     EmptyBody "empty-body" Warning "Nothing follows the frontmatter."
+    {
+        why "The agent loads the skill and learns nothing."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, body content"
+    }
 
     // YAML.
     InvalidYaml "invalid-yaml" Error "The frontmatter is not valid YAML and cannot be recovered."
+    {
+        why "The frontmatter cannot be read, so hosts skip the skill or load it without its limits."
+        bad "---\nname: example\ndescription: [Fills\nuses: }\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "YAML 1.2"
+    }
     UnquotedValue "unquoted-value" Error "A value needs quotes; it was recovered as written."
+    {
+        why "YAML reads `: ` as the end of a key, so most hosts refuse the file."
+        bad "---\nname: example\ndescription: Two steps: open, fill. Use when: asked\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: \"Two steps: open, fill. Use when: asked\"\n---\nOpen the form.\n"
+        source "YAML 1.2, section 7.3.3; anthropics/claude-code#25837 and 60 files of a public corpus"
+    }
     TabIndentation "tab-indentation" Error "A line is indented with a tab, which YAML does not allow."
+    {
+        why "YAML does not allow tabs there, and other parsers refuse the file."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n\tauthor: Ada\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  author: Ada\n---\nOpen the form.\n"
+        source "YAML 1.2, section 6.1"
+    }
     LooseIndentation "loose-indentation" Warning "A line that continues a value is not indented."
+    {
+        why "Some parsers read the line as a new key or refuse the file."
+        bad "---\nname: example\ndescription: \"Fills forms\nof any kind\"\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: \"Fills forms\n  of any kind\"\n---\nOpen the form.\n"
+        source "YAML 1.2, section 7.3"
+    }
     MissingSpace "missing-space" Error "The space after a key's colon is missing."
+    {
+        why "YAML reads the line as text, so the key does not exist."
+        bad "---\nname:example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "YAML 1.2, section 7.4"
+    }
     UnindentedText "unindented-text" Error "A line is not `key: value`; it was read as part of the value above."
+    {
+        why "Other parsers end the value above and refuse the line."
+        bad "---\nname: example\ndescription: Fills forms\nof any kind\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills forms\n  of any kind\n---\nOpen the form.\n"
+        source "YAML 1.2, section 7.3.3"
+    }
     TextLostToComment "text-lost-to-comment" Warning "` #` begins a comment, so the text after it is lost."
+    {
+        why "Everything after ` #` is a comment, so hosts do not see it."
+        bad "---\nname: example\ndescription: #1 choice for forms\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: \"#1 choice for forms\"\n---\nOpen the form.\n"
+        source "YAML 1.2, section 6.6"
+    }
     DuplicateKey "duplicate-key" Error "A key is given twice; the first one counts."
+    {
+        why "Parsers differ in which one counts; some refuse the file."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nname: other\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "YAML 1.2, section 3.2.1.1"
+    }
     YamlFeature "yaml-feature" Error "Anchors, aliases, merge keys, tags and directives are refused."
+    {
+        why "Anchors and aliases make small files explode, and many readers do not know them."
+        bad "---\nname: &n example\ndescription: Fills PDF forms. Use it for forms.\nlicense: *n\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nlicense: example\n---\nOpen the form.\n"
+        source "GHSA-pm4m-ph32-ghv5, js-yaml#738"
+    }
     TooDeep "too-deep" Error "The frontmatter is nested deeper than 32 levels."
+    {
+        why "No host needs it, and deep nesting exhausts the stack of parsers."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  a: \"1\"\n---\nOpen the form.\n"
+        source "this program"
+    }
     NotAMapping "not-a-mapping" Error "The frontmatter is not a list of `key: value` pairs."
+    {
+        why "Hosts look for keys and find none."
+        bad "---\n- name: example\n- description: Fills PDF forms\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, frontmatter"
+    }
     NotText "not-text" Warning "The value should be text; its source text is used."
+    {
+        why "Readers get a number, a date or a list where they expect text: some fail, some show other digits."
+        bad "---\nname: 3000\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: \"3000\"\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "anthropics/claude-code#25837"
+    }
     NotAList "not-a-list" Warning "The value should be a list."
+    {
+        why "The value is not used as it was meant."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nkeywords: forms\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nkeywords: [forms]\n---\nOpen the form.\n"
+        source "docs/format.md, pages of a tree"
+    }
     NotABoolean "not-a-boolean" Warning "The value should be `true` or `false`."
+    {
+        why "Readers differ in which words mean yes."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nuser-invocable: maybe\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nuser-invocable: true\n---\nOpen the form.\n"
+        source "Claude Code, frontmatter reference"
+    }
     NotANumber "not-a-number" Warning "The value should be a number."
+    {
+        why "The value is not used."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\npriority: high\n---\nBe kind.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\npriority: 5\n---\nBe kind.\n"
+        source "docs/format.md, pages of a tree"
+    }
     ToolListShape "tool-list-shape" Info [Spec Warning, Gh Error] "The list of tools is not in the portable, space-separated form."
+    {
+        why "The specification wants one text with spaces; its own reader fails on a list."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nallowed-tools: [Read, Grep]\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nallowed-tools: Read Grep\n---\nOpen the form.\n"
+        source "Agent Skills specification, allowed-tools"
+    }
     UnknownKey "unknown-key" Warning "The key is unknown and resembles a known one."
+    {
+        why "A misspelt key has no effect, and nothing says so."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nallowed-tool: Read\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nallowed-tools: Read\n---\nOpen the form.\n"
+        source "this program"
+    }
 
     // The disk.
     RootMissing "root-missing" Error "A root does not exist."
+    {
+        why "Nothing is read from it."
+        bad "(a directory that was named and does not exist)"
+        good "(an existing directory)"
+        source "this program"
+    }
     Unreadable "unreadable" Error "A file or directory cannot be read."
+    {
+        why "What cannot be read cannot be served."
+        bad "(a file of mode 000)"
+        good "(a file of mode 644)"
+        source "this program"
+    }
     ChangedWhileRead "changed-while-read" Error "A file was replaced while it was being read."
+    {
+        why "The text could be half old and half new."
+        bad "(a file that an editor replaces during the check)"
+        good "(a file at rest)"
+        source "this program"
+    }
     NotAFile "not-a-file" Error "A pipe, socket or device was found instead of a file."
+    {
+        why "Reading a pipe or a device may never end."
+        bad "(a named pipe called `data.txt`)"
+        good "(a regular file)"
+        source "this program"
+    }
     UnusableName "unusable-name" Error "A file name cannot be used in a bundle."
+    {
+        why "A bundle holds UTF-8 paths without backslashes and control characters."
+        bad "(a file name that is not UTF-8)"
+        good "(a name of letters, digits, `-`, `_` and `.`)"
+        source "docs/format.md"
+    }
     FileTooLarge "file-too-large" Error "A file is larger than the limit."
+    {
+        why "Hosts do not take it, and every start would carry it."
+        bad "(a file of 20 MiB)"
+        good "(the file at a URL that the skill names)"
+        source "docs/format.md; SEP-2640, skills extension of MCP"
+    }
     TooManyFiles "too-many-files" Error "A root or a linked directory has more entries than the limit."
+    {
+        why "A root far above the skills, such as a home directory, is hardly meant."
+        bad "(the home directory as a root)"
+        good "(the directory that holds the skills)"
+        source "this program"
+    }
     DirectoryTooDeep "directory-too-deep" Warning "A directory is nested too deep to be searched."
+    {
+        why "Hosts look four to six levels deep."
+        bad "(a skill seventeen directories below its root)"
+        good "(a skill one or two directories below its root)"
+        source "Agent Skills specification, client guide"
+    }
     IgnoredDirectory "ignored-directory" Info "Directories of this name are never read."
+    {
+        why "It holds what tools produce, such as packages and caches."
+        bad "(a skill in `node_modules`)"
+        good "(the skill in a directory of its own)"
+        source "Agent Skills specification, client guide"
+    }
     LinkEscapes "link-escapes" Error "A link leads outside the directories that may be read."
+    {
+        why "A link out of the directory could serve any file of the machine."
+        bad "(`notes.md`, a link to `/etc/passwd`)"
+        good "(a copy of the file)"
+        source "docs/security.md"
+    }
     BrokenLink "broken-link" Warning "The target of a link does not exist."
+    {
+        why "The file that was meant is not there."
+        bad "(a link to a file that was moved)"
+        good "(a link to an existing file of the skill)"
+        source "this program"
+    }
     LinkCycle "link-cycle" Warning "A link leads to a directory that contains it."
-    SecretFile "secret-file" Warning "The name of a file suggests that it holds credentials."
+    {
+        why "Following it would never end."
+        bad "(a link to the directory above it)"
+        good "(a link to a directory beside it)"
+        source "this program"
+    }
+    SecretFile "secret-file" Warning "The name or the content of a file suggests that it holds credentials."
+    {
+        why "Whoever gets the bundle gets the credentials."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/.env\nTOKEN=1\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/.env.example\nTOKEN=\n"
+        source "docs/security.md"
+    }
     HardLinkedFile "hard-linked-file" Info "A file has a second name, which may lie outside the skill."
+    {
+        why "Its content may be a file elsewhere on the machine."
+        bad "(a file with two names, one of them outside of the skill)"
+        good "(a copy)"
+        source "docs/security.md"
+    }
 
     // Which files are skills.
     NoSkills "no-skills" Error "A root contains no skill."
+    {
+        why "Nothing can be served."
+        bad ">>> readme.txt\nNothing here.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "this program"
+    }
     HiddenSkill "hidden-skill" Warning "A skill is in a dot folder, which is not searched."
+    {
+        why "Hosts do not look into dot folders."
+        bad ">>> .drafts/example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: other\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, client guide"
+    }
     LinkedSkill "linked-skill" Info "A link leads to a skill that is already served."
+    {
+        why "It is served once, under the name of its real directory."
+        bad "(`b`, a link to the skill directory `a`)"
+        good "(one of the two)"
+        source "this program"
+    }
     SkillFileName "skill-file-name" Warning [Spec Info, Gh Error, Claude Error, Codex Error, Gemini Error, VsCode Error, OpenCode Error, Goose Error] "The file should be called exactly `SKILL.md`."
+    {
+        why "Nearly every host looks for exactly `SKILL.md`."
+        bad ">>> example/skill.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, directory structure; anthropics/claude-code#16983"
+    }
     SkillInResources "skill-in-resources" Warning "A page with keywords is among the files of another skill."
+    {
+        why "A page among the files of another page is a file, not a skill."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n>>> auth/form.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n>>> form.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n"
+        source "docs/format.md, pages of a tree"
+    }
     NotASkill "not-a-skill" Info "A page in a tree of skills has no frontmatter."
+    {
+        why "It is part of the repository, not of the skills."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> README.md\nAbout us.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n"
+        source "docs/format.md, pages of a tree"
+    }
 
     // What a skill must have.
     MissingFrontmatter "missing-frontmatter" Error "The file has no frontmatter, so it is not served."
+    {
+        why "Without a name and a description no host offers the skill."
+        bad "Open the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, SKILL.md format"
+    }
     MissingName "missing-name" Error "The skill has no name, so it is not served."
+    {
+        why "Hosts need a name to list the skill."
+        bad "---\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, name"
+    }
     MissingDescription "missing-description" Error "The skill has no description, so it is not served."
+    {
+        why "The description is all that a model knows before it loads the skill."
+        bad "---\nname: example\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, description"
+    }
     MissingKeywords "missing-keywords" Error "The page has no keywords, so it is not served."
+    {
+        why "A page is found by its keywords alone."
+        bad ">>> _root.md\n---\ndescription: How we work\n---\nBe kind.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n"
+        source "docs/format.md, pages of a tree"
+    }
 
     // Fields of the Agent Skills specification.
-    NameCharacters "name-characters" Warning [Spec Error, Gh Error, Cursor Error, Claude Info, Codex Info, Gemini Info, OpenCode Info, Goose Info] "The name has other characters than small letters, digits and single hyphens."
+    NameCharacters "name-characters" Info [Spec Error, Gh Error, Cursor Error, VsCode Warning, Copilot Warning, ChatGpt Warning] "The name has other characters than small letters, digits and single hyphens."
+    {
+        why "Cursor and the specification's validator refuse other characters."
+        bad "---\nname: PDF_Forms\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, name"
+    }
     NameTooLong "name-too-long" Warning [Spec Error, Gh Error, Codex Error, VsCode Error, Cursor Error] "The name is longer than 64 characters."
     {
         why "Codex skips the skill, and VS Code cuts the name so that no lookup finds it."
@@ -167,35 +461,191 @@ rules! {
         source "Agent Skills specification, name"
     }
     NameNotAscii "name-not-ascii" Info "The name has letters outside of a to z."
+    {
+        why "The specification allows letters of every script; some hosts take a to z alone."
+        bad "---\nname: café\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, name; agentskills/agentskills#345"
+    }
     DescriptionTooLong "description-too-long" Info "The description is longer than hosts accept."
-    DescriptionTag "description-tag" Warning [VsCode Error] "The description has a tag of XML or HTML."
+    {
+        why "Codex skips the skill, VS Code cuts the text at 1,024 characters, Claude Code at 1,536."
+        bad "---\nname: example\ndescription: Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. Fills forms of any kind. \n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, description; openai/codex loader.rs"
+    }
+    DescriptionTag "description-tag" Info [VsCode Error, Claude Warning, ChatGpt Warning] "The description has a tag of XML or HTML."
+    {
+        why "The description stands in the system prompt, where tags can be taken for structure; VS Code cuts them."
+        bad "---\nname: example\ndescription: Fills <form> elements\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills form elements\n---\nOpen the form.\n"
+        source "VS Code, promptsServiceImpl; Anthropic, skill authoring"
+    }
     CompatibilityTooLong "compatibility-too-long" Info [Spec Error, Gh Error] "The `compatibility` is longer than 500 characters."
+    {
+        why "The specification's validator refuses the skill."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncompatibility: Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. Needs Python and more. \n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncompatibility: Needs Python 3.12\n---\nOpen the form.\n"
+        source "Agent Skills specification, compatibility"
+    }
     MetadataShape "metadata-shape" Info [Spec Error] "The `metadata` is not a flat map of text to text."
+    {
+        why "Crush and Rovo Dev drop skills whose metadata has other values than text."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  tags: [a, b]\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  tags: a b\n---\nOpen the form.\n"
+        source "Agent Skills specification, metadata; charmbracelet/crush#3787"
+    }
     ProvenanceKey "provenance-key" Warning "The metadata has keys that an installer writes into copies."
+    {
+        why "An installer writes it into each copy, so at the source it is wrong after the next change."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  github-repo: org/skills\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "gh 2.90, skill install"
+    }
     UnsupportedKey "unsupported-key" Info [Spec Error] "The key is not in the specification, so only some hosts know it."
+    {
+        why "Hosts ignore keys that they do not know; the specification's validator refuses them."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncolour: red\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  colour: red\n---\nOpen the form.\n"
+        source "Agent Skills specification, skills-ref"
+    }
     NumberLosesDigits "number-loses-digits" Info "The value is a number that other readers write differently."
+    {
+        why "Every other reader takes 1.10 for the number 1.1."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  version: 1.10\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  version: \"1.10\"\n---\nOpen the form.\n"
+        source "YAML 1.2, core schema"
+    }
 
     // Names and paths.
     NameMismatch "name-mismatch" Warning [Spec Error, Gh Error, VsCode Error, Cursor Error, Claude Info, Codex Info, Gemini Info, OpenCode Info, Goose Info] "The name differs from the folder's name; some hosts refuse that."
+    {
+        why "Cursor, early versions of VS Code and the specification refuse the skill."
+        bad "---\nname: forms\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, name"
+    }
     DuplicatePath "duplicate-path" Error "Two skills of one root have the same path."
+    {
+        why "A path finds one skill alone."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> example.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n>>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> login.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n>>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/format.md, pages of a tree"
+    }
     DuplicateName "duplicate-name" Warning "Two skills have the same name; a lookup by name finds the first."
+    {
+        why "A lookup by name finds the first; of several hosts the last one wins."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOther text.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: other\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/roots.md"
+    }
     SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same name, or a page with the same path."
+    {
+        why "Agents are offered the skill of the earlier root instead."
+        bad "(a skill `pdf` in two roots)"
+        good "(two names)"
+        source "docs/roots.md"
+    }
     NotPublished "not-published" Warning [Spec Info, Gh Info, Claude Info, Codex Info, Gemini Info, VsCode Info, Copilot Info, Cursor Info, ChatGpt Info, OpenCode Info, Goose Info] "The MCP skills extension cannot serve the skill; the tools do."
+    {
+        why "Hosts that read skills over MCP's skills extension do not see it."
+        bad "---\nname: Not OK!\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "SEP-2640, skills extension of MCP"
+    }
     LastGoodKept "last-good-kept" Warning "The new text does not load; the last good version is still served."
+    {
+        why "Agents get the text from before the change."
+        bad "(a file that is saved half-written while it is served)"
+        good "(the file saved whole)"
+        source "docs/living-folders.md"
+    }
     ConfigIgnored "config-ignored" Warning "The configuration of an earlier root is used instead."
+    {
+        why "Settings count for all roots, so one file decides."
+        bad "(a `config.yaml` in two roots)"
+        good "(one `config.yaml`, in the first root)"
+        source "docs/configuration.md"
+    }
 
     // Files.
     AssetShape "asset-shape" Warning "A file declaration is malformed."
+    {
+        why "A file that is not declared properly is not served."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts: run.sh\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/format.md, pages of a tree"
+    }
     AssetEscapesSkill "asset-escapes-skill" Error "A declared file is outside the skill."
+    {
+        why "A skill serves its own files alone."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: ../run.sh\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/security.md"
+    }
     MissingAsset "missing-asset" Warning "A declared file does not exist."
+    {
+        why "Agents are promised a file that is not there."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: scripts/run.sh\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/format.md, pages of a tree"
+    }
     DuplicateAsset "duplicate-asset" Warning "A file is declared twice; the first declaration counts."
+    {
+        why "Only one declaration can count."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nassets:\n  - file: a.txt\n  - file: a.txt\n---\nOpen the form.\n>>> example/a.txt\nA.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nassets:\n  - file: a.txt\n---\nOpen the form.\n>>> example/a.txt\nA.\n"
+        source "docs/format.md, pages of a tree"
+    }
     UndeclaredFile "undeclared-file" Info "A file beside a page is not declared, so it is not served."
+    {
+        why "A page serves the files that it declares, no others."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n>>> auth/form.txt\nForm.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login, session]\nassets:\n  - file: form.txt\n---\nAsk for the password.\n>>> auth/form.txt\nForm.\n"
+        source "docs/format.md, pages of a tree"
+    }
     UnknownExecution "unknown-execution" Warning "A script's `execution` is neither `claude` nor `server`."
+    {
+        why "The script is treated as one that the agent runs itself."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: run.sh\n    execution: local\n---\nOpen the form.\n>>> example/run.sh\n#!/bin/sh\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: run.sh\n    execution: server\n---\nOpen the form.\n>>> example/run.sh\n#!/bin/sh\n"
+        source "docs/format.md, pages of a tree"
+    }
     ArgumentName "argument-name" Warning "An argument's name cannot become a variable, so the argument is left out."
+    {
+        why "The script could not read it: arguments become environment variables."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: run.sh\n    args:\n      - name: \"a b\"\n---\nOpen the form.\n>>> example/run.sh\n#!/bin/sh\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: run.sh\n    args:\n      - name: a-b\n---\nOpen the form.\n>>> example/run.sh\n#!/bin/sh\n"
+        source "docs/scripts.md"
+    }
     DuplicateArgument "duplicate-argument" Warning "Two arguments of a script become the same variable; the first one counts."
+    {
+        why "One variable cannot hold both."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: run.sh\n    args:\n      - name: a-b\n      - name: a_b\n---\nOpen the form.\n>>> example/run.sh\n#!/bin/sh\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: run.sh\n    args:\n      - name: a-b\n---\nOpen the form.\n>>> example/run.sh\n#!/bin/sh\n"
+        source "docs/scripts.md"
+    }
     SkillTooLarge "skill-too-large" Warning "A skill or its text is larger than hosts accept."
+    {
+        why "Hosts need not load more than 512 files or 16 MiB, and Claude Code reads at most 1,000,000 bytes of a SKILL.md."
+        bad "(a skill of 600 files)"
+        good "(fewer files, or several skills)"
+        source "SEP-2640, skills extension of MCP"
+    }
     ReferenceLeavesSkill "reference-leaves-skill" Warning "A reference leads out of the skill and breaks once the skill is installed."
+    {
+        why "An installed skill has only its own files."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nSee [the guide](../../guide.md).\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nSee the guide.\n"
+        source "Agent Skills specification, file references"
+    }
     BrokenReference "broken-reference" Warning "A reference leads to a file that does not exist."
+    {
+        why "The agent looks for the file, finds nothing, and guesses."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nSee [the guide](references/guide.md).\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nSee [the guide](references/guide.md).\n>>> example/references/guide.md\nGuide.\n"
+        source "Agent Skills specification, file references"
+    }
 
     // Scripts.
     ScriptNotExecutable "script-not-executable" Warning "A script that a text runs by its path is not executable."
@@ -231,7 +681,7 @@ rules! {
     SecretValue "secret-value" Warning "A file has a text with the form of a credential."
     {
         why "Whoever installs the skill gets the credential, and so does every model that reads the file."
-        bad "(A file with a private key, or with a token as GitHub, AWS or Slack issue them.)"
+        bad "(a file with a private key, or with a token as GitHub, AWS or Slack issue them)"
         good "---\nname: example\ndescription: Reads issues. Use it for planning.\n---\nSet `GITHUB_TOKEN` to a token such as `ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx`.\n"
         source "The providers' formats of tokens"
     }
@@ -259,7 +709,7 @@ rules! {
     TextEncoding "text-encoding" Warning "A text file is not UTF-8."
     {
         why "Hosts read texts as UTF-8: they fail, or show wrong letters."
-        bad "(A page in Latin-1 or UTF-16.)"
+        bad "(a page in Latin-1 or UTF-16)"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Writes letters. Use it for mail.\n---\nRead [the phrases](phrases.md).\n>>> example/phrases.md\nMit freundlichen Grüßen\n"
         source "Agent Skills specification; Python, open()"
     }
@@ -273,7 +723,7 @@ rules! {
     PartlyChecked "partly-checked" Info "The file is so large that only its beginning was checked."
     {
         why "What follows the first MiB may have anything that other rules report."
-        bad "(A text of more than 1 MiB.)"
+        bad "(a text of more than 1 MiB)"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "The limit of this program"
     }
@@ -294,29 +744,113 @@ rules! {
 
     // Contracts.
     ContractShape "contract-shape" Error "A contract is malformed, so the skill cannot be invoked."
+    {
+        why "The skill cannot be invoked; it stays a text."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontract:\n  category: ai\n  input_schema: {type: object}\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontract:\n  category: ai\n  input_schema: {type: object}\n  output_schema: {type: object}\n---\nOpen the form.\n"
+        source "docs/contracts.md"
+    }
     ContractName "contract-name" Error "The name or description does not fit a skill with a contract, so it cannot be invoked."
+    {
+        why "A skill with a contract is a tool, and tools have such names."
+        bad "---\nname: a--b\ndescription: Fills PDF forms. Use it for forms.\ncontract:\n  category: ai\n  input_schema: {type: object}\n  output_schema: {type: object}\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontract:\n  category: ai\n  input_schema: {type: object}\n  output_schema: {type: object}\n---\nOpen the form.\n"
+        source "docs/contracts.md"
+    }
     ContractSchema "contract-schema" Error "A schema of a contract is not valid, so the skill cannot be invoked."
+    {
+        why "Input and output could not be checked."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontract:\n  category: ai\n  input_schema: {type: nothing}\n  output_schema: {type: object}\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontract:\n  category: ai\n  input_schema: {type: object}\n  output_schema: {type: object}\n---\nOpen the form.\n"
+        source "JSON Schema 2020-12; docs/contracts.md"
+    }
     ContractAgent "contract-agent" Error "A contract names an agent that does not exist, so the skill cannot be invoked."
+    {
+        why "Nobody could ever invoke it."
+        bad "(`assigned_to: [Ghost]`, and `config.yaml` has no agent `Ghost`)"
+        good "(an agent that `contracts.agents` of `config.yaml` has)"
+        source "docs/contracts.md"
+    }
     ContractHandler "contract-handler" Error "The handler of a contract cannot be run, so the skill cannot be invoked."
+    {
+        why "There is nothing to run."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontract:\n  category: ai\n  input_schema: {type: object}\n  output_schema: {type: object}\n  handler: run.sh\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontract:\n  category: ai\n  input_schema: {type: object}\n  output_schema: {type: object}\n---\nOpen the form.\n"
+        source "docs/contracts.md"
+    }
 
     // config.yaml.
     ConfigNeedsOperator "config-needs-operator" Warning "Only the operator may set this; the value has no effect."
+    {
+        why "Content cannot grant itself rights; only who runs the server can."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nscripts:\n  execution: server\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/configuration.md"
+    }
     ConfigUnknownKey "config-unknown-key" Warning "The configuration has an unknown key."
+    {
+        why "The key has no effect."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nmatcing:\n  min_score: 0.5\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/configuration.md"
+    }
     ConfigInvalidValue "config-invalid-value" Warning "The value has the wrong type or is out of range; the default is used."
+    {
+        why "The default is used instead."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nmatching:\n  min_score: high\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/configuration.md"
+    }
 
     // Evaluations.
     EvaluationShape "evaluation-shape" Error "An evaluation file, or a request in it, is malformed."
+    {
+        why "The request is not replayed, so nothing guards the routing that it stands for."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> routing.json\n[{\"expect\": \"example\"}]\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": \"example\"}]\n"
+        source "docs/routing.md"
+    }
     EvaluationSkill "evaluation-skill" Error "A request names a skill that is not served."
-}
-
-impl Code {
-    /// The row of the table, for people.
-    pub fn explain(self) -> String {
-        let mut text = format!("{self} ({})\n\n{}\n", self.severity(), self.meaning());
-        for (profile, severity) in self.elsewhere() {
-            text += &format!("{profile}: {severity}\n");
-        }
-        text
+    {
+        why "A request that expects nothing that exists cannot be met."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": \"exmple\"}]\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": \"example\"}]\n"
+        source "docs/routing.md"
+    }
+    RequestMissed "request-missed" Warning "A request does not find the skill that it should find."
+    {
+        why "Agents that route by words would not be led to the skill."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"knit a woollen hat\", \"expect\": \"example\"}]\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": \"example\"}]\n"
+        source "docs/routing.md"
+    }
+    RequestAmbiguous "request-ambiguous" Warning "A request finds the right skill and others that are too close to choose."
+    {
+        why "The agent has to choose, and may choose wrongly."
+        bad "(two skills with nearly the same description, and a request with words of both)"
+        good "(descriptions that say what each is for and the other is not)"
+        source "docs/routing.md"
+    }
+    RequestMisrouted "request-misrouted" Warning "Another skill wins a request."
+    {
+        why "The agent follows other instructions than those that were meant."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"send mail to colleagues\", \"expect\": \"example\"}]\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"send mail to colleagues\", \"expect\": \"mail\"}]\n"
+        source "docs/routing.md"
+    }
+    RequestFalseTrigger "request-false-trigger" Warning "A skill wins a request that it should not win."
+    {
+        why "The agent loads a skill that does not fit."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": null}]\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"knit a woollen hat\", \"expect\": null}]\n"
+        source "docs/routing.md"
+    }
+    RequestRerouted "request-rerouted" Warning "A request that found its skill before finds another one, several or none now."
+    {
+        why "A change of one skill takes requests from another."
+        bad "(a new skill whose description has the words of an older one, checked with `--against`)"
+        good "(a description with words of its own)"
+        source "docs/routing.md"
     }
 }
 

@@ -398,12 +398,17 @@ impl TreeRoot {
 
     /// A path below this root as the user would type it.
     pub(crate) fn shown(&self, path: &str) -> String {
-        let dir = self.dir.to_string_lossy();
-        match (dir.trim_end_matches('/'), path) {
-            ("." | "", path) if dir != "/" && !path.is_empty() => path.to_owned(),
-            (_, "") => dir.into_owned(),
-            (dir, path) => format!("{dir}/{path}"),
-        }
+        shown(&self.dir, path)
+    }
+}
+
+/// A path below a directory as the user would type it.
+pub(crate) fn shown(dir: &Path, path: &str) -> String {
+    let dir = dir.to_string_lossy();
+    match (dir.trim_end_matches('/'), path) {
+        ("." | "", path) if dir != "/" && !path.is_empty() => path.to_owned(),
+        (_, "") => dir.into_owned(),
+        (dir, path) => format!("{dir}/{path}"),
     }
 }
 

@@ -2,6 +2,8 @@
 //! arguments are here; the work needs the feature `compile`.
 
 #[cfg(feature = "compile")]
+mod against;
+#[cfg(feature = "compile")]
 mod enabled;
 
 #[cfg(feature = "compile")]
@@ -21,6 +23,9 @@ Examples:
   skillbundle check skills/pdf/SKILL.md         one skill
   skillbundle check skills --strict             warnings fail, too
   skillbundle check skills --json               findings for a script
+  skillbundle check skills --against origin/main
+                                                in a pull request: what has changed, and which
+                                                requests find another skill now
   skillbundle explain name-mismatch             what a finding means
 
 What a host of the profile refuses or cuts is an error, what makes a skill worse is a warning, and
@@ -59,7 +64,7 @@ pub(crate) enum FailOn {
 #[command(mut_arg("bundle", |it| it.hide(true)))]
 #[command(mut_arg("paths", |it| it.help("Directories of skills (the first wins), or single skill files")))]
 #[command(
-    override_usage = "skillbundle check [PATH]... [--profile NAME] [--strict] [--verbose] [--format FORMAT]"
+    override_usage = "skillbundle check [PATH]... [--profile NAME] [--against OLD] [--strict] [--verbose] [--format FORMAT]"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -72,6 +77,9 @@ pub(crate) struct Args {
         value_delimiter = ','
     )]
     pub(crate) profiles: Vec<String>,
+    /// Compare with an old version: a bundle, a directory, or a revision of git such as origin/main
+    #[arg(long, value_name = "OLD", allow_hyphen_values = true)]
+    pub(crate) against: Option<String>,
     /// Fail on warnings, too
     #[arg(long, conflicts_with = "fail_on")]
     pub(crate) strict: bool,
@@ -109,6 +117,7 @@ impl Args {
         Self {
             sources,
             profiles: Vec::new(),
+            against: None,
             strict: false,
             fail_on: None,
             max_warnings: None,

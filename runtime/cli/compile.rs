@@ -4,6 +4,8 @@
 #[cfg(feature = "compile")]
 mod commit;
 #[cfg(feature = "compile")]
+mod destination;
+#[cfg(feature = "compile")]
 mod enabled;
 
 use std::path::PathBuf;
@@ -33,8 +35,12 @@ Examples:
   skillbundle compile --repo https://github.com/org/skills -o team.skb
                                                 from a repository, with its commit
 
-A skill with an error is left out, and the bundle is written with the others. The bundle
-depends on the content of the directories and on nothing else.
+  skillbundle compile skills -o - | ssh host 'cat > team.skb'
+                                                to standard output
+
+If there are errors, or no skills, nothing is written, and an older bundle stays as it is.
+--allow-errors writes the bundle without the skills that have errors. The bundle depends on the
+content of the directories and on nothing else.
 Exit codes: 0 no errors, 1 errors found, 2 could not run.";
 
 // Arguments of `compile`. (A doc comment would become the command's description.)
@@ -44,7 +50,7 @@ Exit codes: 0 no errors, 1 errors found, 2 could not run.";
 #[command(mut_arg("bundle", |it| it.hide(true)))]
 #[command(mut_arg("paths", |it| it.help("Directories of skills (the first wins), or single skill files")))]
 #[command(group(ArgGroup::new("outcome").required(true).args(["output", "check"])))]
-#[command(override_usage = "skillbundle compile PATH... (-o FILE | --check) [--verbose] [--json]")]
+#[command(override_usage = "skillbundle compile PATH... (-o FILE | --check) [OPTIONS]")]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an option of its own"
@@ -52,12 +58,15 @@ Exit codes: 0 no errors, 1 errors found, 2 could not run.";
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) sources: Sources,
-    /// Write the bundle to this file
+    /// Write the bundle to this file, which may only replace a bundle; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Only report problems
     #[arg(long)]
     check: bool,
+    /// Write the bundle without the skills that have errors; the exit code stays 1
+    #[arg(long, conflicts_with = "check")]
+    allow_errors: bool,
     /// Note in the bundle which commit of git the skills are; fails if they differ from it
     #[arg(long)]
     commit: bool,

@@ -3,6 +3,8 @@
 //! in every command, and changing one raises [`VERSION`].
 
 #[cfg(feature = "compile")]
+mod comparison;
+#[cfg(feature = "compile")]
 mod evaluation;
 
 use std::collections::BTreeMap;
@@ -14,6 +16,8 @@ use serde_json::{Map, Value};
 use skillbundle_format::{Bundle, Catalog, SETTINGS, Setting, Settings, hex};
 
 use crate::embedded;
+#[cfg(feature = "compile")]
+pub(crate) use comparison::Comparison;
 #[cfg(feature = "compile")]
 pub(crate) use evaluation::{Confusion, Evaluation, FailedRequest, SkillTally, Thin};
 
@@ -382,6 +386,7 @@ pub(crate) struct Check<'a> {
     pub(crate) file_count: u64,
     pub(crate) profile: &'a str,
     pub(crate) failure: Option<&'a str>,
+    pub(crate) comparison: Option<Comparison<'a>>,
 }
 
 /// The body of `explain`.
@@ -397,8 +402,20 @@ pub(crate) struct Explanation {
 pub(crate) struct Rule {
     code: &'static str,
     severity: &'static str,
-    elsewhere: BTreeMap<&'static str, &'static str>,
+    elsewhere: Vec<RuleSeverity>,
     meaning: &'static str,
+    why: &'static str,
+    bad_example: &'static str,
+    good_example: &'static str,
+    rule_source: &'static str,
+}
+
+/// How a profile judges.
+#[cfg(feature = "compile")]
+#[derive(Serialize)]
+struct RuleSeverity {
+    profile: &'static str,
+    severity: &'static str,
 }
 
 #[cfg(feature = "compile")]
@@ -406,13 +423,20 @@ impl Rule {
     /// The row of this rule.
     pub(crate) fn new(code: skillbundle_compiler::Code) -> Self {
         let elsewhere = code.elsewhere().iter();
+        let elsewhere = elsewhere.map(|(profile, severity)| RuleSeverity {
+            profile: profile.as_str(),
+            severity: severity.as_str(),
+        });
+        let guide = code.guide();
         Self {
             code: code.as_str(),
             severity: code.severity().as_str(),
-            elsewhere: elsewhere
-                .map(|(profile, severity)| (profile.as_str(), severity.as_str()))
-                .collect(),
+            elsewhere: elsewhere.collect(),
             meaning: code.meaning(),
+            why: guide.why,
+            bad_example: guide.bad,
+            good_example: guide.good,
+            rule_source: guide.source,
         }
     }
 }
@@ -429,6 +453,20 @@ pub(crate) struct Compilation<'a> {
     pub(crate) bytes: u64,
     pub(crate) address: String,
     pub(crate) output: Option<&'a std::path::Path>,
+    pub(crate) failed_files: &'a [String],
+    pub(crate) removed_skills: &'a [String],
+}
+
+/// The body of `new`.
+#[cfg(feature = "compile")]
+#[derive(Serialize)]
+pub(crate) struct NewSkill<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) description: &'a str,
+    pub(crate) dialect: &'static str,
+    pub(crate) location: &'a str,
+    pub(crate) made_files: &'a [String],
+    pub(crate) next_commands: &'a [String],
 }
 
 impl BuildInfo {

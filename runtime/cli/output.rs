@@ -206,6 +206,10 @@ fn help_of<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> 
     if let Some(error) = cause.downcast_ref::<skillbundle_journal::JournalError>() {
         return error.help();
     }
+    let of_git = cause.downcast_ref::<skillbundle_git::GitError>();
+    if let Some(help) = of_git.and_then(skillbundle_git::GitError::help) {
+        return Some(help);
+    }
     // The server's error is transparent: its source is not the bundle's error, but that one's.
     let of_bundle = match cause.downcast_ref() {
         Some(Bundle(error)) => Some(error),

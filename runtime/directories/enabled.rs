@@ -22,7 +22,9 @@ use skillbundle_server::{BrokenSkill, Error, Loaded, LoadedRoot, Source, WatchPa
 pub(crate) use examine::examine;
 use notices::{findings, first_error, hidden_skills, summary};
 use once::check_directory;
-pub(crate) use once::{check, compile, compile_once, compile_over_embedded, evaluate};
+pub(crate) use once::{
+    bundle_of, check, compile, compile_once, compile_over_embedded, compile_with_requests, evaluate,
+};
 
 use super::generations::{DeclaredFiles, Generations, Note};
 use super::git_lock;

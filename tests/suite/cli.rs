@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::project::{LEGACY, Project, Session, finish, workspace};
+use crate::project::{LEGACY, Project, Session, bytes_of, finish, workspace};
 use transcript::{check, without_layout};
 
 /// Marks what a build without the feature `http` lacks.
@@ -26,7 +26,7 @@ const LONGEST_ERROR: usize = "! error: ".len() + 80;
 
 /// The folder that the transcripts work in.
 ///
-/// `team` holds two good folder-dialect skills, `tree` a good tree; `odd` a
+/// `empty` is a folder, `one` holds one skill. `team` holds two good folder-dialect skills, `tree` a good tree; `odd` a
 /// skill whose words a terminal must not obey; `rules` a page with many keywords; `bills`
 /// a folder-dialect skill with keywords, tags and triggers; `broken` one skill without a
 /// description and one that is fine. `team.skb` is made of `team`.
@@ -47,7 +47,9 @@ fn office() -> Project {
         .file("rules/_root.md", "---\ndescription: How we write\nkeywords: [style, wording, tone, spelling, commit, titles]\n---\nBe brief.\n")
         .file("bills/invoices/SKILL.md", "---\nname: invoices\ndescription: Bills and what becomes of them\nkeywords: [Refund, credit note]\ntags: late payments, EU\ntriggers: [a refund for a payment]\n---\n# Bills\n")
         .file("broken/bad/SKILL.md", "---\nname: bad\n---\n# Bad\n")
-        .skill("broken/fine", "fine", "Works as it should");
+        .skill("broken/fine", "fine", "Works as it should")
+        .skill("one/only", "only", "Stands alone");
+    fs::create_dir(project.path("empty")).expect("a folder can be made");
     project.bundle_file(&["team"], "team.skb");
     let bytes = fs::read(project.path("team.skb")).expect("the bundle is there");
     project
@@ -186,7 +188,7 @@ fn a_host_that_cuts_keeps_the_most_important_skills() {
 }
 
 #[test]
-fn compile_says_what_is_wrong_and_writes_what_can_be_served() {
+fn compile_says_what_is_wrong_and_replaces_no_bundle_by_a_worse_one() {
     let project = office();
     check(&project, "compile", without_layout);
     assert!(project.path("out.skb").is_file(), "the bundle was written");
@@ -200,6 +202,105 @@ fn compile_says_what_is_wrong_and_writes_what_can_be_served() {
         written, again,
         "the same skills by another path give the same bytes"
     );
+}
+
+#[test]
+fn a_bundle_on_standard_output_is_the_one_in_a_file() {
+    let project = office();
+    let mut command = project.command();
+    let output = command.args(["compile", "team", "-o", "-"]).output();
+    let output = output.expect("it runs");
+    let bundle = fs::read(project.path("team.skb")).expect("the bundle is there");
+    assert_eq!((output.status.code(), output.stdout), (Some(0), bundle));
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(said.contains("\nstandard output: 2 skills, "), "{said}");
+    assert!(!project.path("-").exists(), "no file of that name");
+
+    let refused = project.run(&["compile", "broken", "-o", "-"]);
+    assert_eq!((refused.code, &*refused.stdout), (Some(1), ""));
+    assert!(
+        refused.stderr.ends_with(
+            "nothing was written because of the errors; \
+             --allow-errors writes the bundle without broken/bad/SKILL.md\n"
+        ),
+        "{}",
+        refused.stderr
+    );
+    let mut command = project.command();
+    command.args(["compile", "broken", "-o", "-", "--allow-errors"]);
+    let output = command.output().expect("it runs");
+    let expected = bytes_of(&project.compile(&["broken"]));
+    assert_eq!((output.status.code(), output.stdout), (Some(1), expected));
+}
+
+/// Only what lies at its place decides whether a bundle may go there, and not its name.
+#[test]
+#[cfg(unix)]
+fn a_bundle_replaces_nothing_but_bundles() {
+    let project = office();
+    let bundle = fs::read(project.path("team.skb")).expect("the bundle is there");
+    let mut other_version = bundle.clone();
+    other_version[8] ^= 0xF0;
+    project
+        .file("notes.skb", "notes\n")
+        .file("almost.skb", &bundle[1..])
+        .link("gone.skb", "nowhere")
+        .link("to-notes.skb", "notes.txt")
+        .file("bundle.txt", &bundle)
+        .file("old.skb", other_version)
+        .file("cut.skb", &bundle[..100])
+        .file("empty.skb", "");
+    let pipe = finish(Command::new("mkfifo").arg(project.path("pipe.skb")));
+    assert_eq!(pipe.code, Some(0), "{}", pipe.stderr);
+    for (place, error) in [
+        (
+            "notes.skb",
+            "notes.skb is not a bundle: it begins with \"notes\\n\"",
+        ),
+        (
+            "almost.skb",
+            "almost.skb is not a bundle: it begins with \"SKB",
+        ),
+        (
+            "to-notes.skb",
+            "to-notes.skb is not a bundle: it begins with \"just not\"",
+        ),
+        ("gone.skb", "gone.skb is a link to nothing"),
+        ("team", "team is a directory"),
+        ("pipe.skb", "pipe.skb is a pipe, not a file"),
+        ("/dev/full", "/dev/full is a device, not a file"),
+        (
+            "notes.txt/team.skb",
+            "cannot write notes.txt/team.skb: Not a directory",
+        ),
+        (
+            "nowhere/team.skb",
+            "cannot write nowhere/team.skb: No such file",
+        ),
+    ] {
+        let kind = |path: &str| fs::symlink_metadata(project.path(path)).map(|it| it.file_type());
+        let before = kind(place).ok();
+        let ran = project.run(&["compile", "one", "-o", place]);
+        assert!(
+            ran.stderr.starts_with(&format!("error: {error}")),
+            "{place}: {}",
+            ran.stderr
+        );
+        assert_eq!((ran.code, kind(place).ok()), (Some(2), before), "{place}");
+    }
+    let notes = fs::read_to_string(project.path("notes.txt")).expect("it is there");
+    assert_eq!(notes, "just notes\n");
+    for place in ["bundle.txt", "old.skb", "cut.skb", "empty.skb", "new.skb"] {
+        let ran = project.run(&["compile", "one", "-o", place]);
+        assert_eq!(ran.code, Some(0), "{place}: {}", ran.stderr);
+        let removed = ran.stderr.contains("no longer in it: docs/pdf, git\n");
+        assert_eq!(removed, place == "bundle.txt", "{place}: {}", ran.stderr);
+        assert_eq!(
+            project.run(&["verify", "--bundle", place]).code,
+            Some(0),
+            "{place}"
+        );
+    }
 }
 
 #[test]
@@ -331,6 +432,7 @@ fn manual_pages_cover_every_command() {
     for command in [
         "",
         "-serve",
+        "-new",
         "-compile",
         "-eval",
         "-list",

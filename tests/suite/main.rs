@@ -16,6 +16,7 @@ mod http;
 mod identity;
 mod invocations;
 mod matching;
+mod new;
 mod paths;
 mod project;
 mod public_cases;

@@ -2,25 +2,47 @@
 //! frontmatter, and resolves the skills that they name. A request that is malformed
 //! or names an unknown skill is reported and skipped.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use skillbundle_format::{Catalog, Dialect, Error, SkillEntry, SkillSet};
 
+use super::capped;
 use super::replay::EvalCase;
-use super::shapes::{self, ListKind, Lists, Request, Verdict};
+use super::shapes::{self, ListKind, Listed, Lists, Request, Verdict};
 use crate::MAX_TEXT_BYTES;
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
-use crate::frontmatter::{self, keys::TRIGGERS};
+use crate::frontmatter::{self, Node, NodeKind, keys::TRIGGERS};
 use crate::paths::{ancestors, directory, file_name, stem};
-use crate::report::Location;
+use crate::report::Report;
 use crate::source::{self, FileId, Relevance, Tree, is_below_hidden};
+
+/// The evaluation files below some roots, as they were read.
+#[derive(Debug, Clone, Default)]
+pub struct Requests {
+    /// The directories of the roots, as the user would type them.
+    dirs: Vec<PathBuf>,
+    files: Vec<RequestFile>,
+    unread: Vec<Diagnostic>,
+}
+
+/// An evaluation file.
+#[derive(Debug, Clone)]
+struct RequestFile {
+    root: usize,
+    path: String,
+    kind: ListKind,
+    bytes: Arc<[u8]>,
+}
 
 /// All collected requests.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
-    pub(super) cases: Vec<EvalCase>,
+pub(crate) struct Collected {
+    pub(crate) cases: Vec<EvalCase>,
+    /// The files that they come from.
     pub(super) files: Vec<String>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
@@ -33,41 +55,101 @@ const FORM: &str = "write `[{\"request\": \"…\", \"expect\": \"path/of/skill\"
 const TRIGGERS_FORM: &str =
     "write a list of requests, or lists of them under `positive` and `negative`";
 
-/// Collects all requests, each once, since copies of a file are common.
-pub(super) fn requests(
-    tree: &mut Tree,
-    set: &SkillSet,
-    catalog: &Catalog<'_>,
-) -> Result<Requests, Error> {
-    let files = evaluation_files(tree);
-    tree.read(files.iter().map(|(id, _)| *id), MAX_TEXT_BYTES);
-    let mut collector = Collector {
-        catalog,
-        homes: homes(set),
-        seen: HashSet::new(),
-        out: Requests::default(),
-    };
-    collector.out.diagnostics = unread(tree);
-    for (id, kind) in files {
-        if let Some(bytes) = &tree.entry(id).bytes {
-            collector.file(tree, id, bytes, kind)?;
+/// A file of so many requests, none of which can be read, is one of another program.
+const FOREIGN: usize = 4;
+
+impl Requests {
+    /// Reads the evaluation files of a tree.
+    pub(crate) fn read(tree: &mut Tree) -> Self {
+        let found = evaluation_files(tree);
+        tree.read(found.iter().map(|(id, _)| *id), MAX_TEXT_BYTES);
+        let read = |(id, kind): (FileId, ListKind)| {
+            let entry = tree.entry(id);
+            Some(RequestFile {
+                root: id.root,
+                path: entry.path.clone(),
+                kind,
+                bytes: Arc::clone(entry.bytes.as_ref()?),
+            })
+        };
+        Self {
+            dirs: tree.roots.iter().map(|root| root.dir.clone()).collect(),
+            files: found.into_iter().filter_map(read).collect(),
+            unread: unread(tree),
         }
     }
-    for skill in &set.skills {
-        collector.triggers(tree, skill)?;
+
+    /// Whether neither a file nor a skill of the set has requests, so that no bundle is needed to
+    /// replay them.
+    pub fn is_empty(&self, set: &SkillSet) -> bool {
+        let mut skills = set.skills.iter();
+        self.files.is_empty()
+            && self.unread.is_empty()
+            && !skills.any(|skill| skill.frontmatter_json.contains(TRIGGERS))
     }
-    collector.out.files.sort();
-    Ok(collector.out)
-}
 
-/// The bytes of a skill's own file, by the name that diagnostics use.
-pub(super) fn skill_source(tree: &Tree, set: &SkillSet, file: &str) -> Option<Arc<[u8]>> {
-    let skill = set.skills.iter().find(|skill| shown(tree, skill) == file);
-    skill.map(|skill| Arc::clone(&skill.source))
-}
+    /// Drops the files of roots that are not wanted, by their index.
+    pub fn retain_roots(&mut self, wanted: impl Fn(usize) -> bool) {
+        self.files.retain(|file| wanted(file.root));
+        let dirs = (0..).zip(&self.dirs).filter(|(root, _)| !wanted(*root));
+        let prefixes: Vec<String> = dirs.map(|(_, dir)| source::shown(dir, "x")).collect();
+        self.unread.retain(|it| {
+            let is_below = |prefix: &String| it.file.starts_with(prefix.trim_end_matches('x'));
+            !prefixes.iter().any(is_below)
+        });
+    }
 
-fn shown(tree: &Tree, skill: &SkillEntry) -> String {
-    tree.roots[skill.root as usize].shown(&skill.file_path)
+    /// Collects all requests, each once, since copies of a file are common.
+    pub(crate) fn collect(
+        &self,
+        set: &SkillSet,
+        catalog: &Catalog<'_>,
+    ) -> Result<Collected, Error> {
+        let mut collector = Collector {
+            catalog,
+            homes: homes(set),
+            seen: HashSet::new(),
+            found: Vec::new(),
+            out: Collected::default(),
+        };
+        collector.out.diagnostics.clone_from(&self.unread);
+        for file in &self.files {
+            collector.file(file, self.shown(file.root, &file.path))?;
+            collector.report();
+        }
+        for skill in &set.skills {
+            let shown = self.shown(skill.root as usize, &skill.file_path);
+            collector.triggers(&shown, skill)?;
+            collector.report();
+        }
+        collector.out.files.sort();
+        Ok(collector.out)
+    }
+
+    /// A report of diagnostics about evaluation files and the files of skills.
+    pub(crate) fn report(&self, diagnostics: Vec<Diagnostic>, set: &SkillSet) -> Report {
+        let mut sources = HashMap::new();
+        if diagnostics.iter().any(|it| it.span.is_some()) {
+            for skill in &set.skills {
+                let shown = self.shown(skill.root as usize, &skill.file_path);
+                sources.insert(shown, &skill.source);
+            }
+            for file in &self.files {
+                sources.insert(self.shown(file.root, &file.path), &file.bytes);
+            }
+        }
+        Report::new(diagnostics, |name| {
+            sources.get(name).map(|it| Arc::clone(it))
+        })
+    }
+
+    /// A file of a root as the user would type it.
+    pub(crate) fn shown(&self, root: usize, path: &str) -> String {
+        match self.dirs.get(root) {
+            Some(dir) => source::shown(dir, path),
+            None => path.to_owned(),
+        }
+    }
 }
 
 /// The evaluation files of all roots, except those in dot folders.
@@ -107,11 +189,12 @@ fn homes(set: &SkillSet) -> BTreeMap<(usize, &str), &str> {
 /// The position of a request, and the skill that owns it unless it names one.
 struct Origin<'a> {
     file: &'a str,
-    bytes: &'a [u8],
+    /// Where the lines of the file end.
+    line_ends: Vec<usize>,
     /// The folder that paths of skills may be relative to.
     folder: &'a str,
     span: Option<Span>,
-    owner: Option<&'a str>,
+    owner: Option<String>,
 }
 
 struct Collector<'a> {
@@ -119,93 +202,129 @@ struct Collector<'a> {
     homes: BTreeMap<(usize, &'a str), &'a str>,
     /// Text, expected and forbidden skills of every request so far.
     seen: HashSet<(String, Option<Vec<String>>, Vec<String>)>,
-    out: Requests,
+    /// The diagnostics about the file that is being read.
+    found: Vec<Diagnostic>,
+    out: Collected,
 }
 
 impl Collector<'_> {
-    fn file(&mut self, tree: &Tree, id: FileId, bytes: &[u8], kind: ListKind) -> Result<(), Error> {
-        let (shown, path) = (tree.shown(id), tree.entry(id).path.as_str());
-        let Lists {
-            skill_name,
-            requests,
-        } = match parse(bytes).and_then(|raw| Ok(shapes::lists(raw, kind)?)) {
-            Ok(lists) => lists,
-            Err(ShapeError { message, span }) => {
-                let diagnostic = Diagnostic::new(Code::EvaluationShape, shown, message);
-                self.out.diagnostics.push(diagnostic.at(span).help(FORM));
-                return Ok(());
-            }
-        };
-        let home = ancestors(path).find_map(|folder| self.homes.get(&(id.root, folder)).copied());
-        let named = skill_name.filter(|_| home.is_none());
+    /// Reports what was found in one file.
+    fn report(&mut self) {
+        let found = std::mem::take(&mut self.found);
+        let more = |more| format!("{more} more requests of this file cannot be used");
+        self.out.diagnostics.extend(capped(found, more));
+    }
+
+    fn file(&mut self, file: &RequestFile, shown: String) -> Result<(), Error> {
+        let (bytes, path) = (&*file.bytes, file.path.as_str());
+        let Lists { owner, requests } =
+            match parse(bytes).and_then(|raw| Ok(shapes::lists(raw, file.kind)?)) {
+                Ok(lists) => lists,
+                Err(ShapeError { message, span }) => {
+                    let diagnostic = Diagnostic::new(Code::EvaluationShape, shown, message);
+                    self.found.push(diagnostic.at(span).help(FORM));
+                    return Ok(());
+                }
+            };
+        let home = ancestors(path).find_map(|folder| self.homes.get(&(file.root, folder)).copied());
+        let named = owner.filter(|_| home.is_none());
         let named = named.map(|name| self.catalog.by_name(&name)).transpose()?;
+        let owner = home.or(named.flatten().map(|skill| skill.path));
+        let owner = owner.map(str::to_owned);
         let mut origin = Origin {
             file: &shown,
-            bytes,
+            line_ends: line_ends(bytes),
             folder: directory(path),
             span: None,
-            owner: home.or(named.flatten().map(|skill| skill.path)),
+            owner: owner.clone(),
         };
-        for (kind, item) in requests {
-            let start = item.get().as_ptr().addr() - bytes.as_ptr().addr();
-            origin.span = Some(Span::from(start..start + item.get().len()));
-            match shapes::request(item, kind) {
-                Ok(request) => self.request(&origin, request)?,
+        let (all, mut malformed) = (requests.len(), Vec::new());
+        for Listed {
+            kind,
+            owner: group,
+            raw,
+        } in requests
+        {
+            origin.span = Some(span_of(raw, bytes));
+            origin.owner.clone_from(&owner);
+            if let Some(name) = group {
+                let Some(path) = self.skills(&origin, &[name])? else {
+                    continue;
+                };
+                origin.owner = path.into_iter().next();
+            }
+            match shapes::request(raw, kind) {
+                Ok(request) => {
+                    origin.span = Some(span_of(request.raw, bytes));
+                    self.request(&origin, request)?;
+                }
                 Err(message) => {
                     let diagnostic = Diagnostic::new(Code::EvaluationShape, &*shown, message);
-                    self.out
-                        .diagnostics
-                        .push(diagnostic.at(origin.span).help(FORM));
+                    malformed.push(diagnostic.at(origin.span).help(FORM));
                 }
             }
         }
+        if malformed.len() == all && all >= FOREIGN {
+            let message = format!("none of the {all} requests is in a form that is known");
+            let diagnostic = Diagnostic::new(Code::EvaluationShape, &*shown, message);
+            let diagnostic = diagnostic.severity(Severity::Warning);
+            malformed = vec![diagnostic.help(FORM)];
+        }
+        self.found.extend(malformed);
         self.out.files.push(shown);
         Ok(())
     }
 
     /// The requests in a skill's own frontmatter. Other programs use this key too, so
     /// malformed values are only warnings.
-    fn triggers(&mut self, tree: &Tree, skill: &SkillEntry) -> Result<(), Error> {
+    fn triggers(&mut self, shown: &str, skill: &SkillEntry) -> Result<(), Error> {
         let keys: BTreeMap<String, &RawValue> =
             serde_json::from_str(&skill.frontmatter_json).unwrap_or_default();
         let Some(raw) = keys.get(TRIGGERS) else {
             return Ok(());
         };
-        let shown = shown(tree, skill);
-        let (document, _) = frontmatter::parse(&shown, &skill.source);
-        let origin = Origin {
-            file: &shown,
-            bytes: &skill.source,
+        let (document, _) = frontmatter::parse(shown, &skill.source);
+        let fields = document.as_ref().map(frontmatter::Document::fields);
+        let key = fields.as_ref().and_then(|it| it.key_span(TRIGGERS));
+        let mut places = Vec::new();
+        if let Some(node) = fields.and_then(|it| it.get(TRIGGERS)) {
+            texts(node, &mut places);
+        }
+        let mut origin = Origin {
+            file: shown,
+            line_ends: line_ends(&skill.source),
             folder: "",
-            span: document.and_then(|it| it.fields().key_span(TRIGGERS)),
-            owner: Some(&skill.path),
+            span: key,
+            owner: Some(skill.path.clone()),
         };
         let mut problems = Vec::new();
         match shapes::lists(raw, ListKind::Positive) {
             Ok(lists) => {
-                for (kind, item) in lists.requests {
-                    match shapes::request(item, kind) {
-                        Ok(request) => self.request(&origin, request)?,
+                for Listed { kind, raw, .. } in lists.requests {
+                    match shapes::request(raw, kind) {
+                        Ok(request) => {
+                            let place = places.iter().find(|it| it.0 == request.text);
+                            origin.span = place.map(|it| Span::from(&it.1)).or(key);
+                            self.request(&origin, request)?;
+                        }
                         Err(message) => problems.push(message),
                     }
                 }
-                self.out.files.push(shown.clone());
+                self.out.files.push(shown.to_owned());
             }
             Err(message) => problems.push(message),
         }
         let report = |message| {
-            let diagnostic = Diagnostic::new(Code::EvaluationShape, &*shown, message);
+            let diagnostic = Diagnostic::new(Code::EvaluationShape, shown, message);
             let diagnostic = diagnostic.severity(Severity::Warning);
-            diagnostic.at(origin.span).help(TRIGGERS_FORM)
+            diagnostic.at(key).help(TRIGGERS_FORM)
         };
-        self.out
-            .diagnostics
-            .extend(problems.into_iter().map(report));
+        self.found.extend(problems.into_iter().map(report));
         Ok(())
     }
 
     /// Adds a request if every skill that it names is served.
-    fn request(&mut self, origin: &Origin<'_>, request: Request) -> Result<(), Error> {
+    fn request(&mut self, origin: &Origin<'_>, request: Request<'_>) -> Result<(), Error> {
         let (expected, not) = match request.verdict {
             Verdict::Named(expected, not) => {
                 let expected = expected.map(|it| self.skills(origin, &it)).transpose()?;
@@ -217,26 +336,29 @@ impl Collector<'_> {
                     expected => (expected.flatten(), not),
                 }
             }
-            Verdict::Own(should) => match origin.owner {
-                Some(owner) if should => (Some(vec![owner.to_owned()]), Vec::new()),
-                Some(owner) => (None, vec![owner.to_owned()]),
+            Verdict::Own(should) => match &origin.owner {
+                Some(owner) if should => (Some(vec![owner.clone()]), Vec::new()),
+                Some(owner) => (None, vec![owner.clone()]),
                 None => {
                     let message = "these requests belong to no skill";
                     let diagnostic = Diagnostic::new(Code::EvaluationSkill, origin.file, message);
                     let help = "move the file to the skill's folder, or add `skill_name`";
-                    self.out.diagnostics.push(diagnostic.help(help));
+                    let diagnostic = diagnostic.help(help);
+                    if !self.found.contains(&diagnostic) {
+                        self.found.push(diagnostic);
+                    }
                     return Ok(());
                 }
             },
         };
         let key = (request.text.clone(), expected.clone(), not.clone());
         if self.seen.insert(key) {
+            let line = |span: Span| origin.line_ends.partition_point(|end| *end < span.start) + 1;
             self.out.cases.push(EvalCase {
                 text: request.text,
                 file: origin.file.to_owned(),
-                line: origin
-                    .span
-                    .map(|span| Location::of(origin.bytes, span).line),
+                span: origin.span,
+                line: origin.span.map(line),
                 expected,
                 not,
             });
@@ -259,9 +381,7 @@ impl Collector<'_> {
             let message = format!("no skill has the path or name `{word}`");
             let diagnostic = Diagnostic::new(Code::EvaluationSkill, origin.file, message);
             let help = "see paths and names with `skillbundle list --dir DIR`";
-            self.out
-                .diagnostics
-                .push(diagnostic.at(origin.span).help(help));
+            self.found.push(diagnostic.at(origin.span).help(help));
         }
         Ok((paths.len() == words.len()).then_some(paths))
     }
@@ -278,6 +398,27 @@ impl Collector<'_> {
         }
         let named = self.catalog.by_name(word)?;
         Ok(named.map(|skill| skill.path.to_owned()))
+    }
+}
+
+/// The range of a JSON value that was borrowed from `bytes`.
+fn span_of(raw: &RawValue, bytes: &[u8]) -> Span {
+    let start = raw.get().as_ptr().addr() - bytes.as_ptr().addr();
+    Span::from(start..start + raw.get().len())
+}
+
+fn line_ends(bytes: &[u8]) -> Vec<usize> {
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    ends.map(|(at, _)| at).collect()
+}
+
+/// The texts in a frontmatter value with their byte ranges.
+fn texts(node: &Node, out: &mut Vec<(String, Range<usize>)>) {
+    match &node.kind {
+        NodeKind::Scalar { text, .. } => out.push((text.clone(), node.range.clone())),
+        NodeKind::Sequence(items) => items.iter().for_each(|it| texts(it, out)),
+        NodeKind::Mapping(entries) => entries.iter().for_each(|it| texts(&it.value, out)),
+        NodeKind::Null => {}
     }
 }
 

@@ -2,39 +2,60 @@
 
 use std::collections::BTreeMap;
 
-use skillbundle_format::{Catalog, Decision, Error};
+use skillbundle_format::{Catalog, Decision, Error, Route};
 
-use super::{Confusion, Evaluation, Failure, Outcome, Tally};
+use super::reasons::Reasons;
+use super::{Confusion, Evaluation, Failure, Outcome, Tally, capped};
+use crate::diagnostic::{Diagnostic, Span};
 
 /// A request with the skills that it should and should not find.
 #[derive(Debug, Clone)]
-pub(super) struct EvalCase {
-    pub(super) text: String,
-    pub(super) file: String,
-    pub(super) line: Option<usize>,
+pub(crate) struct EvalCase {
+    pub(crate) text: String,
+    pub(crate) file: String,
+    pub(crate) span: Option<Span>,
+    pub(crate) line: Option<usize>,
     /// Paths, one of which should be found; empty if none should. `None` if only
     /// `not` is given.
-    pub(super) expected: Option<Vec<String>>,
+    pub(crate) expected: Option<Vec<String>>,
     /// Paths that should not be found.
-    pub(super) not: Vec<String>,
+    pub(crate) not: Vec<String>,
 }
 
-/// Routes all requests.
-pub(super) fn replay(catalog: &Catalog<'_>, cases: &[EvalCase]) -> Result<Evaluation, Error> {
+/// Routes all requests. Returns what failed as diagnostics, too.
+pub(super) fn replay(
+    catalog: &Catalog<'_>,
+    cases: &[EvalCase],
+) -> Result<(Evaluation, Vec<Diagnostic>), Error> {
     let mut count = Count::default();
+    let mut failed: Vec<Vec<Diagnostic>> = Vec::new();
     for case in cases {
         let route = catalog.route(&case.text, 1)?;
-        let decided = match route.decision {
-            Decision::NoMatch => 0,
-            Decision::Match => 1,
-            Decision::Ambiguous(several) => several,
-        };
-        let found = route.candidates.iter().take(decided);
-        let found: Vec<&str> = found.map(|candidate| candidate.skill.path).collect();
+        let found = found(&route);
         let winner = (route.decision == Decision::Match).then(|| found.first().copied());
-        count.request(case, &found, winner.flatten());
+        let Some(outcome) = count.request(case, &found, winner.flatten()) else {
+            continue;
+        };
+        let diagnostic = Reasons::new(catalog, case, &route)?.diagnostic(outcome)?;
+        match failed.last_mut() {
+            Some(of_file) if of_file[0].file == case.file => of_file.push(diagnostic),
+            _ => failed.push(vec![diagnostic]),
+        }
     }
-    Ok(count.finish())
+    let more = |more| format!("{more} more requests of this file fail");
+    let failed = failed.into_iter().flat_map(|it| capped(it, more));
+    Ok((count.finish(), failed.collect()))
+}
+
+/// The paths of the skills in an answer: the winner, or all candidates.
+pub(crate) fn found<'a>(route: &Route<'a>) -> Vec<&'a str> {
+    let decided = match route.decision {
+        Decision::NoMatch => 0,
+        Decision::Match => 1,
+        Decision::Ambiguous(several) => several,
+    };
+    let found = route.candidates.iter().take(decided);
+    found.map(|candidate| candidate.skill.path).collect()
 }
 
 #[derive(Default)]
@@ -45,11 +66,18 @@ struct Count {
 }
 
 impl Count {
-    /// Counts one answer: the skills found, and the winner if it was unambiguous.
-    fn request(&mut self, case: &EvalCase, found: &[&str], winner: Option<&str>) {
+    /// Counts one answer: the skills found, and the winner if it was unambiguous. Returns how the
+    /// request failed, if it did.
+    fn request(
+        &mut self,
+        case: &EvalCase,
+        found: &[&str],
+        winner: Option<&str>,
+    ) -> Option<Outcome> {
         let positive = self.positive(case, found, winner);
         let negative = self.negative(case, winner);
-        if let Some(outcome) = positive.or(negative) {
+        let outcome = positive.or(negative);
+        if let Some(outcome) = outcome {
             self.evaluation.failures.push(Failure {
                 request: case.text.clone(),
                 file: case.file.clone(),
@@ -59,6 +87,7 @@ impl Count {
                 answered: found.iter().map(|&path| path.to_owned()).collect(),
             });
         }
+        outcome
     }
 
     /// Counts a request that should find one of several skills: for the one that was

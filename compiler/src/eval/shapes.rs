@@ -1,5 +1,8 @@
 //! Parses requests: the shapes of evaluation files and of `triggers` in frontmatter,
 //! as tables. Skills are still the words that the author used.
+//!
+//! The tables hold what public skills use. Keys are compared in lower case without `_` and `-`,
+//! since authors write `expected_skill`, `expectedSkill` and `expected-skill`.
 
 use std::collections::BTreeMap;
 
@@ -13,52 +16,107 @@ pub(super) enum ListKind {
     Positive,
     /// It should not find the skill that owns the list.
     Negative,
-    /// Positive unless `should_trigger` is false.
+    /// Positive unless `should_trigger` is false or a skill is named.
     Evals,
-    /// `should_trigger` decides.
+    /// `should_trigger` decides, or a skill is named.
     Triggers,
-    /// `expect` and `not` name skills, or `should_trigger` decides.
+    /// A skill is named, or `should_trigger` decides.
     Routing,
 }
 
-/// Evaluation files by their name, `_` written as `-`.
+/// Evaluation files by their name, in lower case and with `-` for `_`.
 const FILES: &[(&str, ListKind)] = &[
     ("evals.json", ListKind::Evals),
     ("routing.json", ListKind::Routing),
+    ("routing-cases.json", ListKind::Routing),
+    ("trigger-case.json", ListKind::Triggers),
+    ("trigger-cases.json", ListKind::Triggers),
     ("trigger-eval.json", ListKind::Triggers),
     ("trigger-evals.json", ListKind::Triggers),
+    ("trigger-queries.json", ListKind::Triggers),
 ];
 
 /// Keys of an object with lists of requests; `None` is the kind of the file.
 const LISTS: &[(&str, Option<ListKind>)] = &[
+    ("cases", None),
+    ("direct", None),
     ("evals", None),
+    ("indirect", None),
+    ("prompts", None),
     ("queries", None),
     ("requests", None),
+    ("tests", None),
+    ("near_neighbor", Some(ListKind::Negative)),
     ("negative", Some(ListKind::Negative)),
     ("positive", Some(ListKind::Positive)),
     ("should_not_trigger", Some(ListKind::Negative)),
     ("should_trigger", Some(ListKind::Positive)),
 ];
 
+/// Keys that name the skill that lists belong to.
+const OWNERS: &[&str] = &["skillname", "skill"];
+
 /// Keys with the text of a request.
-const TEXTS: &[&str] = &["request", "query", "prompt", "q"];
+const TEXTS: &[&str] = &["request", "query", "prompt", "q", "text", "input"];
+
+/// Keys that say whether a request should find the skill that owns it.
+const SHOULD: &[&str] = &["shouldtrigger", "expecttrigger", "expectedtrigger"];
 
 /// Keys with the skills that a request should find.
-const EXPECTED: &[&str] = &["expect", "skill"];
+const EXPECTED: &[&str] = &[
+    "expect",
+    "expected",
+    "expectedskill",
+    "expectedskills",
+    "skill",
+];
+
+/// The subset of these keys that cannot mean the expected output.
+const EXPECTED_SKILLS: &[&str] = &["expectedskill", "expectedskills"];
+
+/// Keys with skills that are right, too.
+const ACCEPTED: &[&str] = &["acceptableskills", "allowedskills"];
+
+/// Keys with skills that a request should not find.
+const NOT: &[&str] = &["not", "mustnotwin", "forbiddenskills", "unexpectedskills"];
+
+/// Values of `expected` that mean the skill that owns the request, and whether it should be found.
+const WORDS: &[(&str, bool)] = &[
+    ("trigger", true),
+    ("shouldtrigger", true),
+    ("notrigger", false),
+    ("shouldnottrigger", false),
+];
+
+/// The word for no skill.
+const NONE: &str = "none";
 
 /// Lists of requests in one value.
 #[derive(Debug)]
 pub(super) struct Lists<'a> {
-    /// The skill that owns them, if named.
-    pub(super) skill_name: Option<String>,
-    /// The requests, each with the kind of its list.
-    pub(super) requests: Vec<(ListKind, &'a RawValue)>,
+    /// The skill that the whole value names as its owner.
+    pub(super) owner: Option<String>,
+    /// The requests.
+    pub(super) requests: Vec<Listed<'a>>,
+}
+
+/// A request as it is in a list.
+#[derive(Debug)]
+pub(super) struct Listed<'a> {
+    /// The kind of its list.
+    pub(super) kind: ListKind,
+    /// The skill that its group names as its owner.
+    pub(super) owner: Option<String>,
+    /// Its JSON.
+    pub(super) raw: &'a RawValue,
 }
 
 /// A request with its verdict.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
+#[derive(Debug)]
+pub(super) struct Request<'a> {
     pub(super) text: String,
+    /// The JSON of the text.
+    pub(super) raw: &'a RawValue,
     pub(super) verdict: Verdict,
 }
 
@@ -72,6 +130,9 @@ pub(super) enum Verdict {
     Named(Option<Vec<String>>, Vec<String>),
 }
 
+/// An object by the compared form of its keys.
+type Object<'a> = BTreeMap<String, &'a RawValue>;
+
 /// The kind of an evaluation file by its name; `None` for other files.
 pub(super) fn kind(name: &str) -> Option<ListKind> {
     let name = name.to_ascii_lowercase().replace('_', "-");
@@ -82,81 +143,151 @@ pub(super) fn kind(name: &str) -> Option<ListKind> {
 /// The lists in a value. The error is a message.
 pub(super) fn lists(raw: &RawValue, kind: ListKind) -> Result<Lists<'_>, String> {
     let mut lists = Lists {
-        skill_name: None,
+        owner: None,
         requests: Vec::new(),
     };
     if let Some(items) = items(raw) {
-        lists.requests = items.into_iter().map(|item| (kind, item)).collect();
+        add(&items, kind, &mut lists.requests)?;
         return Ok(lists);
     }
-    let object: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get())
-        .map_err(|_| format!("expected a list of requests, found {}", describe(raw)))?;
-    let known = LISTS.iter().filter(|(key, _)| object.contains_key(*key));
-    for (key, own) in known.clone() {
-        let items = items(object[*key]).ok_or_else(|| {
-            let found = describe(object[*key]);
-            format!("`{key}` should be a list of requests, but is {found}")
-        })?;
-        let kind = own.unwrap_or(kind);
-        lists
-            .requests
-            .extend(items.into_iter().map(|item| (kind, item)));
-    }
-    if known.count() == 0 {
+    let Some(object) = object(raw) else {
+        let found = describe(raw);
+        return Err(format!("expected a list of requests, found {found}"));
+    };
+    lists.owner = owner(&object);
+    let found = lists_of(&object, kind)?;
+    if found.is_empty() {
         let keys: Vec<&str> = LISTS.iter().map(|(key, _)| *key).collect();
         let keys = quoted(&keys);
         return Err(format!("expected a list of requests under one of {keys}"));
     }
-    let name = object.get("skill_name");
-    lists.skill_name = name.and_then(|name| serde_json::from_str(name.get()).ok());
+    for (kind, items) in found {
+        add(&items, kind, &mut lists.requests)?;
+    }
+    Ok(lists)
+}
+
+/// Adds the items of a list: requests, or objects that name a skill and have lists for it.
+fn add<'a>(
+    items: &[&'a RawValue],
+    kind: ListKind,
+    out: &mut Vec<Listed<'a>>,
+) -> Result<(), String> {
+    for raw in items {
+        let group = object(raw).filter(|it| first(it, TEXTS).is_none());
+        let owner = group.as_ref().and_then(owner);
+        let found = match (&group, &owner) {
+            (Some(group), Some(_)) => lists_of(group, ListKind::Evals)?,
+            _ => Vec::new(),
+        };
+        if found.is_empty() {
+            let owner = None;
+            out.push(Listed { kind, owner, raw });
+        }
+        for (kind, items) in found {
+            let listed = |raw: &'a RawValue| Listed {
+                kind,
+                owner: owner.clone(),
+                raw,
+            };
+            out.extend(items.into_iter().map(listed));
+        }
+    }
+    Ok(())
+}
+
+/// All lists of an object, each with its kind.
+fn lists_of<'a>(
+    object: &Object<'a>,
+    kind: ListKind,
+) -> Result<Vec<(ListKind, Vec<&'a RawValue>)>, String> {
+    let mut lists = Vec::new();
+    for (key, own) in LISTS {
+        let Some(raw) = object.get(&compared(key)) else {
+            continue;
+        };
+        let items = items(raw).ok_or_else(|| {
+            let found = describe(raw);
+            format!("`{key}` should be a list of requests, but is {found}")
+        })?;
+        lists.push((own.unwrap_or(kind), items));
+    }
     Ok(lists)
 }
 
 /// One request of a list. The error is a message.
-pub(super) fn request(raw: &RawValue, kind: ListKind) -> Result<Request, String> {
-    let value: Value = serde_json::from_str(raw.get()).map_err(|error| error.to_string())?;
-    let text = match &value {
-        Value::String(text) => Some(text.as_str()),
-        value => TEXTS.iter().find_map(|key| value.get(key)?.as_str()),
+pub(super) fn request(raw: &RawValue, kind: ListKind) -> Result<Request<'_>, String> {
+    let object = object(raw).unwrap_or_default();
+    let json = if object.is_empty() {
+        Some(raw)
+    } else {
+        first(&object, TEXTS)
     };
-    let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
-        let keys = quoted(TEXTS);
-        return Err(format!("expected a text, or an object with one of {keys}"));
-    };
-    Ok(Request {
-        text: text.to_owned(),
-        verdict: verdict(&value, kind)?,
-    })
+    let text = json.and_then(|json| serde_json::from_str::<String>(json.get()).ok());
+    match (text, json) {
+        (Some(text), Some(raw)) if !text.trim().is_empty() => Ok(Request {
+            verdict: verdict(&object, kind)?,
+            text,
+            raw,
+        }),
+        _ => Err(format!(
+            "expected a text, or an object with one of {}",
+            quoted(TEXTS)
+        )),
+    }
 }
 
-fn verdict(value: &Value, kind: ListKind) -> Result<Verdict, String> {
-    match (kind, value.get("should_trigger")) {
-        (ListKind::Positive, _) | (ListKind::Evals, None) => return Ok(Verdict::Own(true)),
-        (ListKind::Negative, _) => return Ok(Verdict::Own(false)),
-        (_, Some(Value::Bool(should))) => return Ok(Verdict::Own(*should)),
-        (_, Some(_)) => return Err("`should_trigger` should be `true` or `false`".to_owned()),
-        (ListKind::Triggers, None) => {
+fn verdict(object: &Object<'_>, kind: ListKind) -> Result<Verdict, String> {
+    match kind {
+        ListKind::Positive => return Ok(Verdict::Own(true)),
+        ListKind::Negative => return Ok(Verdict::Own(false)),
+        ListKind::Evals | ListKind::Triggers | ListKind::Routing => {}
+    }
+    if let Some(should) = value(object, SHOULD) {
+        let should = should.as_bool().map(Verdict::Own);
+        return should.ok_or_else(|| "`should_trigger` should be `true` or `false`".to_owned());
+    }
+    let is_evals = kind == ListKind::Evals;
+    let expected = value(object, if is_evals { EXPECTED_SKILLS } else { EXPECTED });
+    if let Some(own) = expected.as_ref().and_then(word) {
+        return Ok(Verdict::Own(own));
+    }
+    let not = value(object, NOT);
+    match (kind, &expected, &not) {
+        (ListKind::Evals, None, None) => return Ok(Verdict::Own(true)),
+        (ListKind::Triggers, None, None) => {
             return Err("`should_trigger` is missing".to_owned());
         }
-        (ListKind::Routing, None) => {}
+        (_, None, None) => {
+            return Err("`expect` is missing: a skill, or `null` for none".to_owned());
+        }
+        _ => {}
     }
-    let expected = EXPECTED.iter().find_map(|key| value.get(key));
-    let not = value.get("not");
-    if expected.is_none() && not.is_none() {
-        return Err("`expect` is missing: a skill, or `null` for none".to_owned());
-    }
+    let accepted = value(object, ACCEPTED).map_or(Ok(Vec::new()), |it| names(&it))?;
+    let expected = expected.map(|it| names(&it)).transpose()?;
     Ok(Verdict::Named(
-        expected.map(names).transpose()?,
-        not.map_or(Ok(Vec::new()), names)?,
+        expected.map(|it| [it, accepted].concat()),
+        not.map_or(Ok(Vec::new()), |it| names(&it))?,
     ))
 }
 
-/// A name, a list of names, or `null`.
+/// Whether `expected` says that the skill that owns the request should be found, in words.
+fn word(value: &Value) -> Option<bool> {
+    let text = match value {
+        Value::Bool(should) => return Some(*should),
+        value => compared(value.as_str()?),
+    };
+    let row = WORDS.iter().find(|(word, _)| *word == text);
+    row.map(|(_, should)| *should)
+}
+
+/// A name, a list of names, or `null` or `none`.
 fn names(value: &Value) -> Result<Vec<String>, String> {
     const WRONG: &str = "`expect` and `not` should be a skill, a list of skills, or `null`";
     let name = |value: &Value| value.as_str().map(str::to_owned).ok_or(WRONG.to_owned());
     match value {
         Value::Null => Ok(Vec::new()),
+        Value::String(word) if compared(word) == NONE => Ok(Vec::new()),
         Value::Array(values) => values.iter().map(name).collect(),
         value => Ok(vec![name(value)?]),
     }
@@ -164,6 +295,31 @@ fn names(value: &Value) -> Result<Vec<String>, String> {
 
 fn items(raw: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str(raw.get()).ok()
+}
+
+fn object(raw: &RawValue) -> Option<Object<'_>> {
+    let object: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).ok()?;
+    let object = object.into_iter();
+    Some(object.map(|(key, value)| (compared(&key), value)).collect())
+}
+
+/// The form in which keys and words are compared.
+fn compared(key: &str) -> String {
+    let kept = key.chars().filter(|it| !matches!(it, '_' | '-' | ' '));
+    kept.map(|it| it.to_ascii_lowercase()).collect()
+}
+
+fn first<'a>(object: &Object<'a>, keys: &[&str]) -> Option<&'a RawValue> {
+    keys.iter().find_map(|key| object.get(*key).copied())
+}
+
+fn value(object: &Object<'_>, keys: &[&str]) -> Option<Value> {
+    first(object, keys).and_then(|raw| serde_json::from_str(raw.get()).ok())
+}
+
+/// The skill that an object names as the owner of its lists.
+fn owner(object: &Object<'_>) -> Option<String> {
+    first(object, OWNERS).and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 
 /// What a value is, in words.

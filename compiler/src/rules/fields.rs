@@ -51,8 +51,8 @@ pub(crate) fn check(
     if let Some(node) = fields.get(keys::METADATA) {
         checker.metadata(node, out);
     }
+    out.extend(checker.keys());
     for entry in fields.entries() {
-        out.extend(checker.key(entry));
         // Of keys that are text the reader itself reports every number.
         if !keys::is_known(&entry.key.text) {
             out.extend(checker.digits(&entry.key.text, &entry.value));
@@ -116,16 +116,14 @@ impl Checker<'_> {
         let exceeded: Vec<_> = exceeded.collect();
         if let Some((most, ..)) = exceeded.first() {
             let effects: Vec<&str> = exceeded.iter().map(|it| it.2).collect();
-            let message = format!(
-                "the description has {length} characters, and {most} are allowed: {}",
-                effects.join("; ")
-            );
+            let message =
+                format!("the description has {length} characters, and {most} are allowed");
+            let help = format!("shorten it; otherwise {}", effects.join(", "));
             let elsewhere: Vec<_> = exceeded
                 .iter()
                 .flat_map(|(_, profiles, _)| profiles.iter())
                 .map(|profile| (*profile, Severity::Error))
                 .collect();
-            let help = "say what the skill does and when to use it, and move the rest to the body";
             out.push(
                 self.report(Code::DescriptionTooLong, span, message)
                     .help(help)
@@ -202,15 +200,21 @@ impl Checker<'_> {
         }
     }
 
-    /// A key that is not in the specification.
-    fn key(&self, entry: &Entry) -> Option<Diagnostic> {
-        let key = entry.key.text.as_str();
-        (!keys::is_of_specification(key)).then(|| {
-            let message = format!("`{key}` is not a key of the specification");
-            let help = "keep it if it is for one host; put your own keys below `metadata`";
-            let span = Span::from(&entry.key.range);
-            self.report(Code::UnsupportedKey, span, message).help(help)
-        })
+    /// All keys that are not in the specification: files tend to have many.
+    fn keys(&self) -> Option<Diagnostic> {
+        let others = self.fields.entries().iter();
+        let others: Vec<_> = others
+            .filter(|it| !keys::is_of_specification(&it.key.text))
+            .collect();
+        let (first, more) = others.split_first()?;
+        let what = match more {
+            [] => format!("`{}` is not a key", first.key.text),
+            more => format!("`{}` and {} more are not keys", first.key.text, more.len()),
+        };
+        let message = format!("{what} of the specification");
+        let help = "keep it if it is for one host; put your own keys below `metadata`";
+        let span = Span::from(&first.key.range);
+        Some(self.report(Code::UnsupportedKey, span, message).help(help))
     }
 
     /// `version: 1.10` is the number 1.1 for every other reader.

@@ -73,6 +73,25 @@ fn every_shape_is_read_for_the_skill_that_it_belongs_to() {
             format!("\u{feff}[{{\"q\": {MERGE}, \"expect\": \"./docs/pdf/SKILL.md\"}}, {{\"q\": {REBASE}, \"not\": [\"pdf\"]}}]")),
         ("routing from its folder", "s/docs/routing.json",
             format!("{{\"requests\": [{{\"q\": {MERGE}, \"expect\": [\"pdf/SKILL.md\"]}}, {{\"q\": {REBASE}, \"not\": \"pdf\"}}]}}")),
+        ("trigger-cases with keys in camel case", "s/docs/pdf/evals/trigger-cases.json",
+            format!("{{\"shouldTrigger\": [{{\"text\": {MERGE}}}], \"shouldNotTrigger\": [{{\"text\": {REBASE}}}]}}")),
+        ("trigger_cases with neighbours", "s/docs/pdf/evals/trigger_cases.json",
+            format!("{{\"recommended_threshold\": 0.25, \"should_trigger\": [{MERGE}], \"near_neighbor\": [{REBASE}]}}")),
+        ("trigger-cases in words", "s/docs/pdf/trigger-cases.json",
+            format!("[{{\"prompt\": {MERGE}, \"expected\": \"trigger\"}}, {{\"prompt\": {REBASE}, \"expected\": \"no_trigger\"}}]")),
+        ("trigger-cases by skill", "s/trigger-cases.json",
+            format!("[{{\"skill\": \"pdf\", \"queries\": [{MERGE}], \"should_not_trigger\": [{REBASE}]}}]")),
+        ("trigger_eval by kind", "s/docs/pdf/trigger_eval.json",
+            format!("{{\"skill\": \"pdf\", \"direct\": [{{\"prompt\": {MERGE}, \"expect_trigger\": true}}],
+                \"negative\": [{{\"prompt\": {REBASE}, \"expect_trigger\": false}}]}}")),
+        ("trigger-queries", "s/docs/pdf/evals/trigger-queries.json",
+            format!("[{{\"query\": {MERGE}, \"should_trigger\": true}}, {{\"query\": {REBASE}, \"should_trigger\": false}}]")),
+        ("routing with the losers", "s/evals/routing.json",
+            format!("{{\"cases\": [{{\"prompt\": {MERGE}, \"expectedSkill\": \"pdf\"}},
+                {{\"prompt\": {REBASE}, \"must_not_win\": [\"pdf\"]}}]}}")),
+        ("routing with other right ones", "s/evals/routing-cases.json",
+            format!("[{{\"prompt\": {MERGE}, \"expected_skill\": \"pdf\", \"acceptable_skills\": [\"git\"]}},
+                {{\"prompt\": {REBASE}, \"unexpectedSkills\": [\"pdf\"]}}]")),
         ("triggers", "s/docs/pdf/SKILL.md",
             format!("---\nname: pdf\ndescription: Merge, split and fill in PDF documents and forms\n\
                 triggers:\n  positive: [{MERGE}]\n  negative: [{REBASE}]\n---\n# PDF\n")),
@@ -202,7 +221,7 @@ fn malformed_requests_are_reported_with_their_line() {
         ("s/evals.json", "\u{fffd}", &["1 error evaluation-shape"]),
         (
             "s/evals.json",
-            "{\"tests\": []}",
+            "{\"others\": []}",
             &["- error evaluation-shape"],
         ),
         (
@@ -288,4 +307,115 @@ fn thin_descriptions_of_folder_skills_are_reported() {
         thin.keys().all(|path| !path.starts_with("pages")),
         "{thin:?}"
     );
+}
+
+/// `line:column code: message; help` of every failed request.
+fn failed(tree: &Tree) -> Vec<String> {
+    let failed = evaluated(tree).failed;
+    let line = |it: &skillbundle_compiler::Diagnostic| {
+        let at = failed.locate(&it.file, it.span);
+        let at = at.map_or_else(|| "-".to_owned(), |at| format!("{}:{}", at.line, at.column));
+        let help = it.help.as_deref().unwrap_or("-");
+        format!("{at} {}: {}; {help}", it.code, it.message)
+    };
+    failed.diagnostics().iter().map(line).collect()
+}
+
+/// Each failed request is reported where it is written, with what decided and what to change.
+#[test]
+fn a_failed_request_says_where_why_and_what_to_do() {
+    let requests = "[
+  {\"request\": \"stamp an invoice\", \"expect\": \"pdf\"},
+  {\"request\": \"merge two pdf documents\",
+   \"expect\": \"git\"},
+  {\"query\": \"split the pdf forms\", \"expect\": null},
+  {\"query\": \"rebase and push my branches\", \"not\": [\"git\"]},
+  {\"query\": \"the of and\", \"expect\": \"git\"},
+  {\"query\": \"commit and push\", \"expect\": \"git\"}
+]";
+    let found = failed(&tree(&[("s/routing.json", requests)]));
+    assert_eq!(
+        found,
+        [
+            "2:15 request-missed: `stamp an invoice` finds no skill; expected `docs/pdf`; \
+                no skill has a word of the request; \
+                add `stamp` and `invoice` to the description of `docs/pdf`",
+            "3:15 request-misrouted: `merge two pdf documents` is routed to `docs/pdf`; expected `git`; \
+                `docs/pdf` has `pdf`, `merge` and `documents`, `git` has none of its words; \
+                add `pdf`, `merge` and `documents` to the description of `git`",
+            "5:13 request-false-trigger: `split the pdf forms` is routed to `docs/pdf`; expected no skill; \
+                `docs/pdf` has `pdf`, `split` and `forms`, confidence 5.92, and 1.24 is enough; \
+                say in the description of `docs/pdf` what it is not for",
+            "6:13 request-false-trigger: `rebase and push my branches` is routed to `git`, which it is not for; \
+                `git` has `rebase`, `push` and `branches`, confidence 5.41, and 1.24 is enough; \
+                say in the description of `git` what it is not for",
+            "7:13 request-missed: `the of and` finds no skill; expected `git`; \
+                the request has no words that count; word it as a user would",
+        ]
+    );
+}
+
+#[test]
+fn a_trigger_is_reported_at_its_own_line() {
+    let text = "---\nname: git\ndescription: Commit and push branches\ntriggers:\n  positive:\n    \
+        - push branches\n    - fill in pdf forms\n---\n# Git\n";
+    let found = failed(&tree(&[("s/git/SKILL.md", text)]));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with("7:7 request-misrouted: `fill in pdf forms`"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_skill_that_models_are_not_shown_wins_no_request() {
+    let text = "---\nname: git\ndescription: Commit and push branches\n\
+        disable-model-invocation: true\n---\n# Git\n";
+    let found = failed(&tree(&[
+        ("s/git/SKILL.md", text),
+        ("s/git/evals.json", "[\"push my branches\"]"),
+    ]));
+    assert_eq!(
+        found,
+        [
+            "1:2 request-missed: `push my branches` finds no skill; expected `git`; \
+            models are not shown `git`; let models start it, or remove the request"
+        ]
+    );
+}
+
+#[test]
+fn many_failed_requests_of_a_file_are_counted() {
+    let requests: Vec<String> = (0..70).map(|at| format!("\"unheard of {at}\"")).collect();
+    let requests = format!("[{}]", requests.join(",\n"));
+    let found = failed(&tree(&[("s/git/evals.json", &requests)]));
+    assert_eq!(found.len(), 51);
+    let last = "- request-missed: 20 more requests of this file fail; -";
+    assert!(found.contains(&last.to_owned()), "{found:?}");
+}
+
+/// Another program has files of this name, too.
+#[test]
+fn a_file_of_which_nothing_can_be_read_is_one_warning() {
+    let cases = "{\"cases\": [{\"intent\": \"a\"}, {\"intent\": \"b\"}, {\"intent\": \"c\"}, {\"intent\": \"d\"}]}";
+    let found = evaluated(&tree(&[("s/evals/routing-cases.json", cases)]));
+    assert_eq!(findings(&found), ["- warning evaluation-shape"]);
+}
+
+#[test]
+fn requests_are_read_from_the_walk_of_the_skills() {
+    let tree = tree(&[("s/git/evals.json", "[\"push my branches\"]")]);
+    let options = skillbundle_compiler::Options::default();
+    let roots = tree.roots(&["s"]);
+    let (compiled, mut requests) =
+        skillbundle_compiler::compile_with_requests(&roots, &options).expect("it can be read");
+    // What is on disk now does not matter any more.
+    tree.file("s/git/evals.json", "[]");
+    assert!(!requests.is_empty(&compiled.set));
+    let bytes = write(&compiled.set).expect("the set can be written");
+    let bundle = Bundle::from_bytes(&bytes).expect("the bundle opens");
+    let found = requests.replay(&compiled.set, &bundle);
+    assert_eq!(found.expect("the bundle is whole").totals.hits, 1);
+    requests.retain_roots(|_| false);
+    assert!(requests.is_empty(&compiled.set));
 }

@@ -2,6 +2,8 @@
 //! properties, recompiling, evaluation, limits, real skills. `kit.rs` makes the trees.
 
 mod attacks;
+mod compare;
+mod content;
 mod content_root;
 mod corpus;
 mod declared;

@@ -137,6 +137,19 @@ impl<'a> Catalog<'a> {
         })
     }
 
+    /// What `bm25f/1` finds in common between a request and one skill, regardless of the decision.
+    /// Empty for a skill that models are not shown, since it is not ranked.
+    pub fn explain(&self, request: &str, skill: u32) -> Result<Explanation, Error> {
+        if !self.is_listed(skill) {
+            return Ok(Explanation::default());
+        }
+        BUFFERS.with_borrow_mut(|(_, query)| {
+            let router = Router::new(*self, request, query)?;
+            let parts = router.table.explain(router.query, skill)?;
+            Ok(Explanation::of(router.table, router.query, &parts))
+        })
+    }
+
     /// The accepted skills that share a term with a request or are named in it, regardless of
     /// dialect: their total number, and at most `limit` of them after the first `skip`, in the
     /// order of `bm25f/1`.

@@ -4,6 +4,7 @@ use anyhow::Result;
 use skillbundle_compiler::{CheckOptions, Checked, Profiles, Severity};
 use skillbundle_search::suggest;
 
+use super::against::{Against, against};
 use super::{Args, FailOn, Format};
 use crate::Exit;
 use crate::cli::display::counted;
@@ -15,12 +16,20 @@ use crate::directories;
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let options = CheckOptions::new(profiles(&args.profiles)?);
     let (roots, _) = args.sources.roots("check")?;
-    let checked = directories::check(&roots, &options)?;
+    let (mut checked, bundle) = directories::check(&roots, &options)?;
+    let against = match &args.against {
+        Some(old) => Some(against(old, &roots, &checked, bundle)?),
+        None => None,
+    };
+    if let Some(against) = &against {
+        let rerouted = options.judged(against.comparison.report.clone());
+        checked.report = checked.report.merged(rerouted);
+    }
     let failure = failure(args, &checked);
     let mut out = Output::new();
     match args.format() {
         Format::Json => {
-            let body = body(&checked, &options, failure.as_deref());
+            let body = body(&checked, &options, against.as_ref(), failure.as_deref());
             out.json(&Envelope::new("check", body))?;
         }
         format => {
@@ -31,6 +40,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
                 shown.render_human(out.style().color)
             };
             out.bytes(findings.as_bytes())?;
+            if let Some(against) = against.filter(|_| format == Format::Human) {
+                against.print(&mut out, args.verbose)?;
+            }
             out.line(&summary(args, &checked, &options))?;
             out.line(&match &failure {
                 Some(reason) => format!("exit code 1: {reason}"),
@@ -142,6 +154,7 @@ fn files(checked: &Checked) -> u64 {
 fn body<'a>(
     checked: &Checked,
     options: &'a CheckOptions,
+    against: Option<&'a Against>,
     failure: Option<&'a str>,
 ) -> json::Check<'a> {
     json::Check {
@@ -153,5 +166,7 @@ fn body<'a>(
         file_count: files(checked),
         profile: options.profiles.name(),
         failure,
+        comparison: against
+            .map(|it| json::Comparison::new(&it.name, it.commit.as_deref(), &it.comparison)),
     }
 }

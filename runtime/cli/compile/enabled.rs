@@ -1,12 +1,11 @@
 //! Runs `skillbundle compile`.
 
-use std::path::Path;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use skillbundle_compiler::{Compiled, Report, Severity};
 use skillbundle_format::{Image, SkillSet};
 
 use super::Args;
+use super::destination::Destination;
 use crate::Exit;
 use crate::cli::check;
 use crate::cli::display::counted;
@@ -15,14 +14,31 @@ use crate::cli::output::{Output, Style, info, with_help};
 use crate::directories;
 use crate::sources::SkillRoot;
 
-/// Compiles, prints the findings, and writes the bundle if `-o` was given.
+/// Skills that a line of the summary names.
+const MOST_NAMED: usize = 10;
+
+/// What was compiled, and what became of it.
+struct Outcome<'a> {
+    set: &'a SkillSet,
+    report: Report,
+    image: &'a Image<'a>,
+    destination: Destination<'a>,
+    is_written: bool,
+    /// The files that were meant as skills and did not load.
+    failed: Vec<String>,
+    /// The paths of the skills that are not in the bundle any more.
+    removed: Vec<String>,
+}
+
+/// Compiles, prints the findings, and writes the bundle if `-o` was given and nothing is wrong.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    if args.check {
+    let Some(output) = &args.output else {
         let args = check::Args::of(args.sources.clone(), args.verbose, args.json);
         return check::run(&args);
-    }
+    };
+    let destination = Destination::new(output, args.json)?;
     let (roots, is_default) = args.sources.roots("compile")?;
-    if is_default && args.output.is_some() {
+    if is_default {
         // A bundle of whatever lies in the home directory is hardly what was meant.
         return Err(with_help(
             "no skills were named",
@@ -30,88 +46,149 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         ));
     }
     let Compiled {
-        mut set, report, ..
+        mut set,
+        report,
+        failed,
+        ..
     } = directories::compile(&roots, true)?;
+    // Those that are read; the others are not in the set.
+    let read = SkillRoot::read(&roots);
     if args.commit {
-        // Those that are read; the others are not in the set.
-        let read = SkillRoot::read(&roots);
         let commits = super::commit::of_roots(&read, &set)?;
         for (root, commit) in set.roots.iter_mut().zip(commits) {
             root.commit = commit;
         }
     }
     let image = skillbundle_format::lay_out(&set)?;
-    if let Some(output) = &args.output {
-        image
-            .publish(output)
-            .with_context(|| format!("cannot write {}", output.display()))?;
-    }
-    let written = args.output.as_deref();
-    let exit = if report.has_errors() {
-        Exit::ProblemsFound
+    let is_sound = !report.has_errors() && !set.offered().is_empty();
+    let is_written = is_sound || args.allow_errors;
+    let removed = if is_written {
+        destination.removed(&image)?
     } else {
-        Exit::Success
+        Vec::new()
     };
-    if args.json {
-        let mut out = Output::new();
-        out.json(&Envelope::new(
-            "compile",
-            body(&set, &report, &image, written),
-        ))?;
-        out.finish()?;
+    if is_written {
+        destination.write(&image)?;
+    }
+    let file = |failed: &skillbundle_compiler::Failed| {
+        let root = read.get(failed.root as usize);
+        let file = root.map(|root| root.dir.join(&failed.file_path));
+        file.map_or_else(|| failed.file_path.clone(), |it| it.display().to_string())
+    };
+    let outcome = Outcome {
+        set: &set,
+        report,
+        image: &image,
+        destination,
+        is_written,
+        failed: failed.iter().map(file).collect(),
+        removed,
+    };
+    let exit = if is_sound {
+        Exit::Success
     } else {
-        let summary = summary(&set, &report, &image, written);
+        Exit::ProblemsFound
+    };
+    outcome.print(args)?;
+    Ok(exit)
+}
+
+impl Outcome<'_> {
+    fn print(self, args: &Args) -> Result<()> {
+        if args.json {
+            let mut out = Output::new();
+            out.json(&Envelope::new("compile", self.body()))?;
+            return Ok(out.finish()?);
+        }
         let least = if args.verbose {
             Severity::Info
         } else {
             Severity::Warning
         };
-        let findings = report.at_least(least).render_human(Style::stderr().color);
+        let summary = self.summary();
+        let findings = self.report.at_least(least);
+        let findings = findings.render_human(Style::stderr().color);
         if !findings.is_empty() {
             info(&findings);
         }
         info(&summary);
+        Ok(())
     }
-    Ok(exit)
+
+    /// `3 skills, 2 files, 4,096 bytes, sha256:…; 1 error, 0 warnings`, and what
+    /// became of the bundle.
+    fn summary(&self) -> String {
+        let written = self.is_written.then(|| self.destination.name());
+        let mut lines = vec![format!(
+            "{}: {}, {}, {}, sha256:{}; {}, {}",
+            written.as_deref().unwrap_or("compiled"),
+            counted(self.set.offered().len() as u64, "skill"),
+            counted(files(self.set), "file"),
+            counted(self.image.byte_len(), "byte"),
+            self.image.content_hex(),
+            counted(self.report.count(Severity::Error) as u64, "error"),
+            counted(self.report.count(Severity::Warning) as u64, "warning"),
+        )];
+        if !self.removed.is_empty() {
+            lines.push(format!("no longer in it: {}", named(&self.removed)));
+        }
+        lines.extend(self.consequence(written.is_some()));
+        lines.join("\n")
+    }
+
+    /// What the errors have led to.
+    fn consequence(&self, is_written: bool) -> Option<String> {
+        let target = self.destination.name();
+        let without = match self.failed.as_slice() {
+            [] => String::new(),
+            failed => format!(" without {}", named(failed)),
+        };
+        if is_written && self.report.has_errors() {
+            return Some(format!(
+                "the bundle was written{without}, as --allow-errors says"
+            ));
+        }
+        if is_written {
+            return None;
+        }
+        let kept = match self.destination.file() {
+            Some(path) if path.exists() => format!("{target} was left as it is"),
+            _ => "nothing was written".to_owned(),
+        };
+        let why = if self.report.has_errors() {
+            "because of the errors"
+        } else {
+            "because there are no skills"
+        };
+        Some(format!(
+            "{kept} {why}; --allow-errors writes the bundle{without}"
+        ))
+    }
+
+    fn body(&self) -> json::Compilation<'_> {
+        json::Compilation {
+            findings: self.report.to_json(),
+            error_count: self.report.count(Severity::Error),
+            warning_count: self.report.count(Severity::Warning),
+            skill_count: self.set.offered().len(),
+            file_count: files(self.set),
+            bytes: self.image.byte_len(),
+            address: json::sha256(&self.image.content_hex()),
+            output: self.destination.file().filter(|_| self.is_written),
+            failed_files: &self.failed,
+            removed_skills: &self.removed,
+        }
+    }
 }
 
-/// `3 skills, 2 files, 4,096 bytes, sha256:…; 1 error, 0 warnings`, and what
-/// became of the bundle.
-fn summary(set: &SkillSet, report: &Report, image: &Image<'_>, written: Option<&Path>) -> String {
-    let content = format!(
-        "{}, {}, {}, sha256:{}; {}, {}",
-        counted(set.offered().len() as u64, "skill"),
-        counted(files(set), "file"),
-        counted(image.byte_len(), "byte"),
-        image.content_hex(),
-        counted(report.count(Severity::Error) as u64, "error"),
-        counted(report.count(Severity::Warning) as u64, "warning"),
-    );
-    match written {
-        None => format!("checked: {content}"),
-        Some(file) if report.has_errors() => format!(
-            "{}: {content}\nthe bundle was written without the skills that have errors",
-            file.display()
-        ),
-        Some(file) => format!("{}: {content}", file.display()),
-    }
-}
-
-fn body<'a>(
-    set: &SkillSet,
-    report: &Report,
-    image: &Image<'_>,
-    output: Option<&'a Path>,
-) -> json::Compilation<'a> {
-    json::Compilation {
-        findings: report.to_json(),
-        error_count: report.count(Severity::Error),
-        warning_count: report.count(Severity::Warning),
-        skill_count: set.offered().len(),
-        file_count: files(set),
-        bytes: image.byte_len(),
-        address: json::sha256(&image.content_hex()),
-        output,
+/// The first of these in one line.
+fn named(all: &[String]) -> String {
+    let more = all.len().saturating_sub(MOST_NAMED);
+    let named = all[..all.len() - more].join(", ");
+    if more > 0 {
+        format!("{named} and {more} more")
+    } else {
+        named
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use skillbundle_compiler::{
-    CheckOptions, Checked, Compiled, Evaluation, Failed, Options, Report, Severity,
+    CheckOptions, Checked, Compiled, Evaluation, Failed, Options, Report, Requests, Severity,
 };
 use skillbundle_format::{Bundle, SkillSet};
 
@@ -36,15 +36,55 @@ pub(crate) fn compile(roots: &[SkillRoot], thorough: bool) -> Result<Compiled> {
     Ok(compiled)
 }
 
-/// Checks directories that must exist, each once.
-pub(crate) fn check(roots: &[SkillRoot], options: &CheckOptions) -> Result<Checked> {
+/// Compiles directories that must exist, and reads the requests that lie in them.
+pub(crate) fn compile_with_requests(roots: &[SkillRoot]) -> Result<(Compiled, Requests)> {
+    let roots = &existing(roots)?;
+    let _progress = Progress::start("compiling", &sources::names(roots));
+    let compiler_roots = compiler_roots(roots);
+    let (mut compiled, mut requests) =
+        skillbundle_compiler::compile_with_requests(&compiler_roots, &Options::default())
+            .with_context(|| format!("cannot read {}", sources::names(roots)))?;
+    let parts = (
+        &mut compiled.set,
+        &mut compiled.report,
+        &mut compiled.failed,
+    );
+    keep_named(roots, parts)?;
+    requests.retain_roots(|root| is_whole(roots, root));
+    Ok((compiled, requests))
+}
+
+/// Checks directories that must exist, each once. Returns the bundle, too, if there are requests that
+/// had to be replayed.
+pub(crate) fn check(
+    roots: &[SkillRoot],
+    options: &CheckOptions,
+) -> Result<(Checked, Option<Bundle>)> {
     let roots = &existing(roots)?;
     let _progress = Progress::start("checking", &sources::names(roots));
     let mut checked = skillbundle_compiler::check(&compiler_roots(roots), options)
         .with_context(|| format!("cannot read {}", sources::names(roots)))?;
     let parts = (&mut checked.set, &mut checked.report, &mut checked.failed);
     keep_named(roots, parts)?;
-    Ok(checked)
+    checked.requests.retain_roots(|root| is_whole(roots, root));
+    if checked.requests.is_empty(&checked.set) {
+        return Ok((checked, None));
+    }
+    let bundle = bundle_of(&checked.set)?;
+    let found = checked.requests.replay(&checked.set, &bundle)?;
+    let found = options.judged(found.report.merged(found.failed));
+    checked.report = checked.report.merged(found);
+    Ok((checked, Some(bundle)))
+}
+
+/// The bundle of a set, with the settings of the operator.
+pub(crate) fn bundle_of(set: &SkillSet) -> Result<Bundle> {
+    Ok(bundle(set)?.overridden(config::current().overrides()))
+}
+
+/// Whether a root stands for all that is in it, and not for one file.
+fn is_whole(roots: &[SkillRoot], root: usize) -> bool {
+    roots.get(root).is_none_or(|root| root.only.is_none())
 }
 
 fn existing(roots: &[SkillRoot]) -> Result<Vec<SkillRoot>> {
@@ -112,7 +152,8 @@ pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluati
             ),
         ));
     }
-    let compiled = compile_noting(roots)?;
+    let (compiled, requests) = compile_with_requests(roots)?;
+    note_errors(roots, &compiled);
     let bundle = if is_default {
         over(compiled.set.clone())?
     } else {
@@ -120,15 +161,16 @@ pub(crate) fn evaluate(roots: &[SkillRoot], is_default: bool) -> Result<Evaluati
     };
     let bundle = bundle.overridden(config::current().overrides());
     let _progress = Progress::start("replaying requests in", &sources::names(roots));
-    Ok(skillbundle_compiler::evaluate(
-        &compiler_roots(&SkillRoot::read(roots)),
-        &compiled,
-        &bundle,
-    )?)
+    Ok(requests.replay(&compiled.set, &bundle)?)
 }
 
 fn compile_noting(roots: &[SkillRoot]) -> Result<Compiled> {
     let compiled = compile(roots, false)?;
+    note_errors(roots, &compiled);
+    Ok(compiled)
+}
+
+fn note_errors(roots: &[SkillRoot], compiled: &Compiled) {
     let errors = compiled.report.count(Severity::Error);
     if errors > 0 {
         let names = sources::names(roots);
@@ -138,7 +180,6 @@ fn compile_noting(roots: &[SkillRoot]) -> Result<Compiled> {
             names.replace(", ", " ")
         ));
     }
-    Ok(compiled)
 }
 
 /// Fails with one line if this is not a directory that can be read.

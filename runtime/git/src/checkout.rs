@@ -1,12 +1,13 @@
-//! The commit that a working tree has checked out, and its files as they are in it: for callers that want
-//! to know whether the working tree is exactly that.
+//! The files of a commit of the repository that a working tree belongs to: of the one that is checked
+//! out, for callers that want to know whether the working tree is exactly that, and of any other, for
+//! callers that compare the two.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::GitError;
 use crate::program::{Limits, Program};
-use crate::tree::Listing;
+use crate::tree::{LeftOut, Listing};
 
 /// A commit that a working tree has checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,17 @@ pub struct Head {
     pub commit: String,
     /// Where the directory that was asked about is in the repository; empty for its top.
     pub prefix: PathBuf,
+}
+
+/// A directory as it is in a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The full hash of the commit.
+    pub commit: String,
+    /// Where the directory that was asked about is in the repository; empty for its top.
+    pub prefix: PathBuf,
+    /// What was left out of it, since git does not have the file or it could lead anywhere.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Writes the files of the commit that is checked out around `directory` into another directory, which
@@ -30,26 +42,112 @@ pub fn write_head(
     timeout: Duration,
     max_bytes: u64,
 ) -> Result<Head, GitError> {
-    let limits = Limits {
-        deadline: Instant::now() + timeout,
-        timeout,
-        size: None,
+    let repository = Repository::around(directory, timeout)?;
+    let commit = repository.git(&["rev-parse", "--verify", "HEAD^{commit}"])?;
+    let listing = repository.listing(&commit, max_bytes, |_| true)?;
+    repository.write(listing, into)?;
+    Ok(Head {
+        commit,
+        prefix: repository.prefix,
+    })
+}
+
+/// Writes the files that `directory` has in the commit that `revision` names into another directory,
+/// which must be empty and the caller's own, at their paths in the repository. Of the directories above
+/// it, the files with one of the names `above` are written, too. A directory that the commit does not
+/// have has no files. Links, submodules and pointers of Git LFS are left out.
+///
+/// # Errors
+///
+/// As for [`write_head`], or the revision names no commit.
+pub fn write_revision(
+    directory: &Path,
+    revision: &str,
+    above: &[&str],
+    into: &Path,
+    (timeout, max_bytes): (Duration, u64),
+) -> Result<Revision, GitError> {
+    let unknown = || GitError::NoRevision {
+        wanted: revision.to_owned(),
     };
-    let program = Program::find(directory, &limits)?.in_any_repository();
-    let git = |arguments: &[&str]| {
-        let output = program.call(arguments).output(&limits)?;
+    // Git would take the first for an option, and reads no text after the others.
+    if revision.is_empty() || revision.starts_with('-') || revision.contains(char::is_control) {
+        return Err(unknown());
+    }
+    let repository = Repository::around(directory, timeout)?;
+    let wanted = format!("{revision}^{{commit}}");
+    let arguments = ["rev-parse", "--verify", "--end-of-options", &wanted];
+    let commit = repository.git(&arguments).map_err(|error| match error {
+        GitError::Failed { .. } => unknown(),
+        error => error,
+    })?;
+    let prefix = repository.prefix.as_os_str().as_encoded_bytes();
+    let is_wanted = |path: &[u8]| {
+        let name = path
+            .iter()
+            .rposition(|it| *it == b'/')
+            .map_or(0, |at| at + 1);
+        let is_above = prefix.starts_with(&path[..name]);
+        let is_named = || above.iter().any(|it| it.as_bytes() == &path[name..]);
+        path.starts_with(prefix) || (is_above && is_named())
+    };
+    let listing = repository.listing(&commit, max_bytes, is_wanted)?;
+    let left_out = repository.write(listing, into)?;
+    Ok(Revision {
+        commit,
+        prefix: repository.prefix,
+        left_out,
+    })
+}
+
+/// The repository that a directory is in.
+struct Repository {
+    program: Program,
+    limits: Limits,
+    git_dir: PathBuf,
+    /// Where the directory is in it: empty, or with a slash at its end.
+    prefix: PathBuf,
+}
+
+impl Repository {
+    fn around(directory: &Path, timeout: Duration) -> Result<Self, GitError> {
+        let limits = Limits {
+            deadline: Instant::now() + timeout,
+            timeout,
+            size: None,
+        };
+        let mut repository = Self {
+            program: Program::find(directory, &limits)?.in_any_repository(),
+            limits,
+            git_dir: PathBuf::new(),
+            prefix: PathBuf::new(),
+        };
+        repository.prefix = repository.git(&["rev-parse", "--show-prefix"])?.into();
+        repository.git_dir = repository.git(&["rev-parse", "--absolute-git-dir"])?.into();
+        Ok(repository)
+    }
+
+    /// What git answers, without the end of the line.
+    fn git(&self, arguments: &[&str]) -> Result<String, GitError> {
+        let output = self.program.call(arguments).output(&self.limits)?;
         let text = String::from_utf8_lossy(&output);
-        Ok::<_, GitError>(text.trim_end_matches(['\n', '\r']).to_owned())
-    };
-    let prefix = PathBuf::from(git(&["rev-parse", "--show-prefix"])?);
-    let git_dir = PathBuf::from(git(&["rev-parse", "--absolute-git-dir"])?);
-    let commit = git(&["rev-parse", "--verify", "HEAD^{commit}"])?;
-    let arguments = ["ls-tree", "-r", "-z", "-l", "--full-tree", &commit];
-    let listing = program
-        .call(&arguments)
-        .in_repository(&git_dir)
-        .output(&limits)?;
-    let listing = Listing::read(&listing, max_bytes)?;
-    listing.write(&program, &git_dir, into, &limits)?;
-    Ok(Head { commit, prefix })
+        Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+    }
+
+    /// The files of a commit whose paths are wanted.
+    fn listing(
+        &self,
+        commit: &str,
+        max_bytes: u64,
+        is_wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<Listing, GitError> {
+        let arguments = ["ls-tree", "-r", "-z", "-l", "--full-tree", commit];
+        let call = self.program.call(&arguments).in_repository(&self.git_dir);
+        Listing::read(&call.output(&self.limits)?, max_bytes, is_wanted)
+    }
+
+    fn write(&self, listing: Listing, into: &Path) -> Result<Vec<LeftOut>, GitError> {
+        let written = listing.write(&self.program, &self.git_dir, into, &self.limits)?;
+        Ok(written.1)
+    }
 }

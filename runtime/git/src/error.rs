@@ -78,6 +78,12 @@ pub enum GitError {
         /// Branches that there are.
         found: Vec<String>,
     },
+    /// There is no such commit in the repository that a directory is in.
+    #[error("no commit is called `{}`", shown(.wanted))]
+    NoRevision {
+        /// What was asked for.
+        wanted: String,
+    },
     /// There is no such directory in the commit.
     #[error("no directory `{wanted}` in commit {commit}")]
     NoDirectory {
@@ -183,6 +189,10 @@ const HELP: &[(&str, &str)] = &[
             use a credential helper or GITHUB_TOKEN",
     ),
     (
+        "not a git repository",
+        "the directory is in no repository: name a directory that is",
+    ),
+    (
         "dubious ownership",
         "the repository belongs to another user of this machine",
     ),
@@ -209,6 +219,10 @@ impl GitError {
             Self::TooManyFiles { .. } | Self::TooMuch { .. } => {
                 Some("name a directory of it: URL#BRANCH:DIRECTORY")
             }
+            Self::NoRevision { .. } => Some(
+                "name a branch, a tag or a hash; where only the newest commit was fetched, as in \
+                    CI, `git fetch origin BRANCH` brings `origin/BRANCH`",
+            ),
             Self::NoBranch { .. } => Some("name the branch as URL#BRANCH or in SKILLS_BRANCH"),
             Self::InUse(_) => Some("end the command that reads them, such as one in a pager"),
             Self::NotPrivate(_) => Some("remove it, or name another cache in SKILLBUNDLE_CACHE"),

@@ -18,7 +18,7 @@ mod state;
 mod token;
 mod tree;
 
-pub use checkout::{Head, write_head};
+pub use checkout::{Head, Revision, write_head, write_revision};
 pub use error::GitError;
 pub use kept::{Kept, kept};
 pub use location::{Location, LocationError, Protocol};

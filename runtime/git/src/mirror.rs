@@ -334,7 +334,7 @@ impl Mirror {
         let listing = {
             let arguments = ["ls-tree", "-r", "-z", "-l", "--full-tree", &tree];
             let call = program.call(&arguments).in_repository(&repository);
-            Listing::read(&call.output(limits)?, self.options.max_bytes)?
+            Listing::read(&call.output(limits)?, self.options.max_bytes, |_| true)?
         };
         let (files, left_out) = self.write(program, listing, limits)?;
         let files_changed = match &before {

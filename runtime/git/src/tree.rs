@@ -78,13 +78,17 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Reads what `git ls-tree -r -z -l` writes. Fails if a path would leave its directory, or if
-    /// there is too much.
-    pub(crate) fn read(output: &[u8], most_bytes: u64) -> Result<Self, GitError> {
+    /// Reads what `git ls-tree -r -z -l` writes, as far as the paths are wanted. Fails if one of these
+    /// would leave its directory, or if there is too much.
+    pub(crate) fn read(
+        output: &[u8],
+        most_bytes: u64,
+        is_wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<Self, GitError> {
         let mut listing = Self::default();
         let mut bytes = 0u64;
         for line in output.split(|it| *it == 0).filter(|it| !it.is_empty()) {
-            listing.add(line)?;
+            listing.add(line, &is_wanted)?;
             if listing.files.len() + listing.left_out.len() > MAX_FILES {
                 return Err(GitError::TooManyFiles { most: MAX_FILES });
             }
@@ -99,10 +103,13 @@ impl Listing {
     }
 
     /// `100644 blob HASH      123<TAB>path`
-    fn add(&mut self, line: &[u8]) -> Result<(), GitError> {
+    fn add(&mut self, line: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Result<(), GitError> {
         const UNKNOWN: GitError = GitError::Answer { what: "ls-tree" };
         let tab = line.iter().position(|it| *it == b'\t').ok_or(UNKNOWN)?;
         let (fields, path) = (&line[..tab], &line[tab + 1..]);
+        if !is_wanted(path) {
+            return Ok(());
+        }
         check_path(path)?;
         let fields = std::str::from_utf8(fields).map_err(|_| UNKNOWN)?;
         let mut fields = fields.split_ascii_whitespace();
@@ -314,7 +321,7 @@ mod tests {
             line("120000", "11", "link"),
             line("160000", "-", "vendor"),
         ];
-        let listing = Listing::read(output.concat().as_bytes(), 8).unwrap();
+        let listing = Listing::read(output.concat().as_bytes(), 8, |_| true).unwrap();
         let files: Vec<_> = listing
             .files
             .iter()
@@ -335,11 +342,11 @@ mod tests {
     #[test]
     fn what_is_too_much_is_refused() {
         let output = line("100644", "3", "a") + &line("100644", "6", "b");
-        assert!(Listing::read(output.as_bytes(), 9).is_ok());
-        let error = Listing::read(output.as_bytes(), 8).unwrap_err();
+        assert!(Listing::read(output.as_bytes(), 9, |_| true).is_ok());
+        let error = Listing::read(output.as_bytes(), 8, |_| true).unwrap_err();
         assert_eq!(error.to_string(), "more than 8 bytes");
         let many = line("100644", "0", "a").repeat(MAX_FILES + 1);
-        let error = Listing::read(many.as_bytes(), 8).unwrap_err();
+        let error = Listing::read(many.as_bytes(), 8, |_| true).unwrap_err();
         assert_eq!(error.to_string(), "more than 200000 files");
     }
 
@@ -362,14 +369,14 @@ mod tests {
             &long,
         ] {
             let output = line("100644", "3", path);
-            let error = Listing::read(output.as_bytes(), 8).unwrap_err();
+            let error = Listing::read(output.as_bytes(), 8, |_| true).unwrap_err();
             assert!(
                 error.to_string().contains("expected plain names"),
                 "{path}: {error}"
             );
         }
         for output in ["x", "100644 blob\ta\0", "100644 blob h x\ta\0"] {
-            let error = Listing::read(output.as_bytes(), 8).unwrap_err();
+            let error = Listing::read(output.as_bytes(), 8, |_| true).unwrap_err();
             assert!(
                 error.to_string().contains("git ls-tree"),
                 "{output}: {error}"

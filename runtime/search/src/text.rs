@@ -4,7 +4,8 @@
 //! - [`lower`] and [`fold`]: lower case for names, keywords, search and stems.
 //! - [`tokenize`]: the words of a request that are matched with declared keywords (spec 3 §5.1).
 //! - [`Tokenizer`]: the terms that the ranker indexes: stems, in every script.
-//! - `clauses`: the phrases that a description quotes, and its negative clauses ("not for ...").
+//! - `clauses`: the phrases that a description quotes, and its negative clauses ("not for ...");
+//!   [`sayings`] are those that say what it is for.
 //! - [`mentions`]: skill names that a request spells out or forbids.
 //! - `numbering`: terms as numbers, for counting.
 //! - `corpus_frequencies`: how rare a stem is in public skills.
@@ -22,6 +23,7 @@ mod tokens;
 
 use unicode_normalization::UnicodeNormalization;
 
+pub use clauses::sayings;
 pub use mentions::{Mentions, mentions};
 pub(crate) use stop_words::is_unspaced;
 pub use terms::{Token, Tokenizer};

@@ -16,9 +16,14 @@ use crate::project::assert_same;
 /// Runs the command to its end on a terminal with this many columns, on which
 /// nobody types anything but Ctrl-D.
 fn on_terminal(command: &mut Command, columns: u16) -> String {
+    typing(command, columns, "").0
+}
+
+/// The same, typing these lines before Ctrl-D; with the exit code.
+fn typing(command: &mut Command, columns: u16, lines: &str) -> (String, Option<i32>) {
     let (ours, theirs) = terminal(columns);
     let mut ours = File::from(ours);
-    ours.write_all(b"\x04")
+    ours.write_all(format!("{lines}\x04").as_bytes())
         .expect("a terminal takes what is typed");
     let copy = |fd: &OwnedFd| fd.try_clone().expect("a descriptor can be copied");
     command
@@ -36,10 +41,9 @@ fn on_terminal(command: &mut Command, columns: u16) -> String {
     let mut said = Vec::new();
     // A terminal whose other side has closed answers with an error, not an end.
     let _ = ours.read_to_end(&mut said);
-    child.wait().expect("it ends");
-    String::from_utf8(said)
-        .expect("it writes UTF-8")
-        .replace("\r\n", "\n")
+    let ended = child.wait().expect("it ends");
+    let said = String::from_utf8(said).expect("it writes UTF-8");
+    (said.replace("\r\n", "\n"), ended.code())
 }
 
 fn terminal(columns: u16) -> (OwnedFd, OwnedFd) {
@@ -268,6 +272,71 @@ fn a_binary_file_is_not_poured_onto_a_terminal() {
         "error: `logo.png` is image/png, 10 bytes, which no terminal can show\nhelp: redirect it into a file: `> logo.png`\n",
         &said,
     );
+}
+
+#[test]
+fn a_bundle_is_not_poured_onto_a_terminal() {
+    let project = office();
+    let mut command = project.command();
+    command.env("NO_COLOR", "1");
+    let (said, code) = typing(command.args(["compile", "team", "-o", "-"]), 80, "");
+    assert_same(
+        "compile -o -",
+        "error: a bundle is not for a terminal\nhelp: redirect it, such as `> skills.skb`, or name a file\n",
+        &said.replace("^D\u{8}\u{8}", ""),
+    );
+    assert_eq!(code, Some(2));
+}
+
+/// A person is asked again until the answer fits, and can leave.
+#[test]
+fn a_new_skill_asks_a_person_for_what_is_missing() {
+    let project = office();
+    let run = |arguments: &[&str], lines: &str| {
+        let mut command = project.command();
+        command.env("NO_COLOR", "1").arg("new").args(arguments);
+        typing(&mut command, 100, lines)
+    };
+    let (said, code) = run(
+        &[],
+        "PDF Forms\npdf-forms\n\n  Fills in forms: all of them  \n",
+    );
+    assert_eq!(code, Some(0), "{said}");
+    let asked = |question: &str| said.matches(question).count();
+    let expected = [2, 2, 1, 1];
+    let found = [
+        asked("Name, such as pdf-forms: "),
+        asked("Description: "),
+        asked("try `pdf-forms`"),
+        asked("error: the description is empty"),
+    ];
+    assert_eq!(found, expected, "{said}");
+    let text = std::fs::read_to_string(project.path("pdf-forms/SKILL.md")).expect("made");
+    assert!(
+        text.contains("name: pdf-forms\ndescription: \"Fills in forms: all of them\"\n"),
+        "{text}"
+    );
+    for (arguments, lines, error) in [
+        (&[][..], "", "error: the skill has no name\n"),
+        (&[], "git\n", "error: the skill has no description\n"),
+        // What was given is not asked for, and not corrected by asking.
+        (&["Git"], "git\nIt\n", "error: `Git` is not a name"),
+        (
+            &["--json"],
+            "git\nIt\n",
+            "\"message\": \"the skill has no name\"",
+        ),
+        (
+            &[],
+            "pdf-forms\n",
+            "error: pdf-forms exists already: a directory\n",
+        ),
+    ] {
+        let (said, code) = run(arguments, lines);
+        assert!(said.contains(error), "{arguments:?}: {said}");
+        assert_eq!(code, Some(2), "{arguments:?}: {said}");
+        assert!(!project.path("git").exists(), "{arguments:?}");
+    }
 }
 
 #[test]

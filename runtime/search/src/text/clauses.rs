@@ -136,6 +136,18 @@ pub(crate) fn runs<'t>(text: &'t str, is_other: impl Fn(&str) -> bool) -> Vec<Ru
     runs
 }
 
+/// What a description says that the skill is for: the phrases that it quotes, then its sentences,
+/// without those that say what the skill is not for. `is_other` returns whether a name is that of
+/// another skill.
+pub fn sayings(text: &str, is_other: impl Fn(&str) -> bool) -> Vec<&str> {
+    let runs = runs(text, is_other);
+    let positive = || runs.iter().filter(|run| !run.is_negative);
+    let phrases = positive().flat_map(|run| quoted(run.text));
+    let sentences = positive().flat_map(|run| sentences(run.text));
+    let sayings = phrases.chain(sentences).map(str::trim);
+    sayings.filter(|it| !it.is_empty()).collect()
+}
+
 /// Splits a text after line ends, before dashes between spaces, and after punctuation that ends a
 /// sentence. The parts make up the text.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -360,6 +372,18 @@ mod tests {
             let shown: String = found.iter().map(shown).collect();
             assert_eq!(shown, marked.replace("}{", ""), "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_a_description_says_is_phrases_and_then_sentences() {
+        let text = "Fills forms. Use for \"sign here\". Do not use for \"tables\".\n\nSigns them";
+        let expected = [
+            "sign here",
+            "Fills forms.",
+            "Use for \"sign here\".",
+            "Signs them",
+        ];
+        assert_eq!(sayings(text, |_| false), expected);
     }
 
     fn shown(run: &Run<'_>) -> String {
