@@ -1,18 +1,26 @@
 //! A check: compiles without keeping what would be served for long, runs the rules about quality, and
-//! decides how bad each finding is. `profile.rs` says for whom; a tree's own settings come next.
+//! decides how bad each finding is. `profile.rs` says for whom; `policy.rs` has what the owners of a tree
+//! have set, `suppressions.rs` the comments with which they allow single findings.
 
-use std::collections::BTreeMap;
+mod policy;
+mod suppressions;
+
 use std::io;
+use std::path::PathBuf;
 
 use skillbundle_format::SkillSet;
+
+pub use policy::{Patterns, Places, Policy, Severities};
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::eval::Requests;
 use crate::profile::{Profile, Profiles};
+use crate::report::Suppression;
 use crate::reuse::Previous;
 use crate::source::{self, Limits};
 use crate::unsettled::Unsettled;
 use crate::{Failed, Options, Report, Root, Sources};
+use suppressions::Suppressions;
 
 /// How to check.
 #[derive(Debug, Clone)]
@@ -21,13 +29,12 @@ pub struct CheckOptions {
     pub optional_roots: bool,
     /// For whom.
     pub profiles: Profiles,
-    /// Severities that the owners of the tree have set, which no profile changes. `None` turns a
-    /// rule off.
-    pub rules: BTreeMap<Code, Option<Severity>>,
+    /// What the owners of the roots have set, in the order of the roots.
+    pub policies: Vec<Option<Policy>>,
 }
 
 /// The result of a check.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Checked {
     /// What would be served.
     pub set: SkillSet,
@@ -36,8 +43,13 @@ pub struct Checked {
     /// Files that were meant as skills and did not load.
     pub failed: Vec<Failed>,
     /// The requests that lie beside the skills. What [`Requests::replay`] finds belongs into the
-    /// report, once [`CheckOptions::judged`] has decided how bad it is.
+    /// report by [`Checked::add`].
     pub requests: Requests,
+    /// Where the files of findings lie.
+    pub places: Places,
+    /// For each root its [`Root::declared`] from now on.
+    pub declared: Vec<Vec<String>>,
+    comments: Suppressions,
 }
 
 /// Checks roots, highest priority first. Everything is read once.
@@ -54,12 +66,41 @@ pub fn check(roots: &[Root], options: &CheckOptions) -> io::Result<Checked> {
     let (previous, held) = (Previous::default(), Unsettled::default());
     let sources = Sources::read(tree, roots, &compile, &previous, &held)?;
     let (compiled, mut tree) = sources.check(&compile);
-    Ok(Checked {
+    let places = Places::of(&tree);
+    let comments = Suppressions::read(&tree, |file| !options.ignores(&places, file));
+    let mut checked = Checked {
         set: compiled.set,
-        report: options.judged(compiled.report),
+        report: Report::default(),
         failed: compiled.failed,
         requests: Requests::read(&mut tree),
-    })
+        declared: compiled.declared,
+        places,
+        comments,
+    };
+    checked.add(compiled.report, options);
+    let about_comments = checked.comments.report();
+    checked.add(about_comments, options);
+    Ok(checked)
+}
+
+impl Checked {
+    /// Adds what was found, with the severities that the options give, unless its file is ignored. What a
+    /// comment allows does not count.
+    pub fn add(&mut self, mut found: Report, options: &CheckOptions) {
+        found.retain(|it| !options.ignores(&self.places, &it.file));
+        found.suppress(|_, it| {
+            let allowed = self.comments.allow(it)?;
+            // The comment was not known to be of use before.
+            self.report.retain(|other| {
+                other.code != Code::UnusedSuppression
+                    || other.file != it.file
+                    || other.span != Some(allowed.written)
+            });
+            Some(Suppression::Comment(allowed.reason))
+        });
+        let judged = found.judged(|it| options.judge(&self.places, it));
+        self.report = std::mem::take(&mut self.report).merged(judged);
+    }
 }
 
 impl CheckOptions {
@@ -68,21 +109,41 @@ impl CheckOptions {
         Self {
             optional_roots: false,
             profiles,
-            rules: BTreeMap::new(),
+            policies: Vec::new(),
         }
     }
 
-    /// A report with the severities that these options give.
-    #[must_use]
-    pub fn judged(&self, report: Report) -> Report {
-        report.judged(|it| self.judge(it))
+    /// The settings for a root.
+    pub fn policy(&self, root: usize) -> Option<&Policy> {
+        self.policies.get(root)?.as_ref()
+    }
+
+    /// Whether the findings of a file are dropped.
+    fn ignores(&self, places: &Places, file: &str) -> bool {
+        let policy = self.policy_of(places, file);
+        policy.is_some_and(|(policy, path)| policy.ignores(&path))
     }
 
     /// The severity of a finding and who decided it; `None` if its rule is off.
-    fn judge(&self, it: &Diagnostic) -> Option<(Severity, Vec<Profile>)> {
-        match self.rules.get(&it.code) {
-            Some(set) => set.map(|severity| (severity, Vec::new())),
-            None => Some(self.profiles.judge(it.severity, &it.elsewhere)),
+    fn judge(&self, places: &Places, it: &Diagnostic) -> Option<(Severity, Vec<Profile>)> {
+        let policy = self.policy_of(places, &it.file);
+        let set = policy
+            .as_ref()
+            .and_then(|(policy, path)| policy.rule(it.code, path));
+        if let Some(set) = set {
+            return set.map(|it| (it, Vec::new()));
         }
+        let own = policy.and_then(|(policy, _)| policy.profiles.as_ref());
+        let profiles = own.unwrap_or(&self.profiles);
+        Some(profiles.judge(it.severity, &it.elsewhere))
+    }
+
+    /// The settings for the root of a file, and the file's real path.
+    fn policy_of(&self, places: &Places, file: &str) -> Option<(&Policy, PathBuf)> {
+        if self.policies.iter().all(Option::is_none) {
+            return None;
+        }
+        let (root, path) = places.find(file)?;
+        Some((self.policy(root)?, path))
     }
 }

@@ -96,6 +96,11 @@ pub(crate) fn parse_yaml(file: &str, source: &[u8]) -> (Option<Document>, Vec<Di
     (document, out)
 }
 
+/// Where the body of a Markdown file begins; its end if the frontmatter is not closed.
+pub(crate) fn body_start(text: &str) -> usize {
+    fence::split("", text, &mut Vec::new()).map_or(text.len(), |parts| parts.body)
+}
+
 /// A YAML file of another program as JSON; `None` if it has an error.
 pub(crate) fn yaml_to_json(source: &[u8]) -> Option<String> {
     let (document, out) = parse_yaml("", source);

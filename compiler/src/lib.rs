@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use skillbundle_format::{RootEntry, Scope, SkillSet, arrange};
 use skillbundle_search::parallel;
 
-pub use check::{CheckOptions, Checked, check};
+pub use check::{CheckOptions, Checked, Patterns, Places, Policy, Severities, check};
 pub use compare::{
     ChangedSkill, Collision, Comparison, Effect, FieldChange, FileChange, HostChange, HostSize,
     Origin, Rerouted, SkillSize, Totals, Version, compare,
@@ -46,7 +46,7 @@ pub use config::{ConfigValue, read_config};
 pub use diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Related, Severity, Span};
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally, evaluate};
 pub use profile::{ByProfile, Profile, Profiles};
-pub use report::{Location, Report};
+pub use report::{Location, Report, Suppression};
 pub use reuse::{FileStates, Previous};
 pub use rules::{Guide, rules_page};
 

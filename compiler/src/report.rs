@@ -20,8 +20,20 @@ pub use location::Location;
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     diagnostics: Vec<Diagnostic>,
+    suppressed: Vec<(Diagnostic, Suppression)>,
     /// What is quoted. Credentials in it are masked, so that no form of the report repeats them.
     sources: BTreeMap<String, Arc<[u8]>>,
+}
+
+/// Why a finding does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Suppression {
+    /// A comment allows it, for this reason.
+    Comment(Arc<str>),
+    /// It is in the baseline.
+    Baseline,
+    /// Neither its file nor its skill has changed.
+    Unchanged,
 }
 
 impl Report {
@@ -53,6 +65,7 @@ impl Report {
         }
         Self {
             diagnostics,
+            suppressed: Vec::new(),
             sources,
         }
     }
@@ -62,7 +75,12 @@ impl Report {
     pub fn merged(mut self, other: Self) -> Self {
         self.sources.extend(other.sources);
         self.diagnostics.extend(other.diagnostics);
-        Self::new(self.diagnostics, |file| self.sources.get(file).cloned())
+        self.suppressed.extend(other.suppressed);
+        let merged = Self::new(self.diagnostics, |file| self.sources.get(file).cloned());
+        Self {
+            suppressed: self.suppressed,
+            ..merged
+        }
     }
 
     /// The diagnostics, sorted by file, position and code.
@@ -94,15 +112,44 @@ impl Report {
         mut self,
         judge: impl Fn(&Diagnostic) -> Option<(Severity, Vec<Profile>)>,
     ) -> Self {
-        self.diagnostics.retain_mut(|it| match judge(it) {
+        let apply = |it: &mut Diagnostic| match judge(it) {
             Some((severity, profiles)) => {
                 it.severity = severity;
                 it.profiles = profiles;
                 true
             }
             None => false,
-        });
+        };
+        self.diagnostics.retain_mut(apply);
+        self.suppressed.retain_mut(|(it, _)| apply(it));
         self
+    }
+
+    /// Takes out the diagnostics that do not count, if `why` says so.
+    pub fn suppress(&mut self, mut why: impl FnMut(&Self, &Diagnostic) -> Option<Suppression>) {
+        let all = std::mem::take(&mut self.diagnostics);
+        for it in all {
+            match why(self, &it) {
+                Some(reason) => self.suppressed.push((it, reason)),
+                None => self.diagnostics.push(it),
+            }
+        }
+    }
+
+    /// The diagnostics that do not count.
+    pub fn suppressed(&self) -> &[(Diagnostic, Suppression)] {
+        &self.suppressed
+    }
+
+    /// The first line that a diagnostic points to, and what is marked of it.
+    pub fn marked<'a>(&'a self, it: &Diagnostic) -> Option<(&'a [u8], &'a [u8])> {
+        let (source, span) = (self.source(&it.file)?, it.span?);
+        let at = span.start.min(source.len());
+        let before = source[..at].iter().rposition(|&byte| byte == b'\n');
+        let after = source[at..].iter().position(|&byte| byte == b'\n');
+        let end = after.map_or(source.len(), |it| at + it);
+        let line = &source[before.map_or(0, |it| it + 1)..end];
+        Some((line, &source[at..span.end.clamp(at, end)]))
     }
 
     /// The report in order of severity, then as before.
@@ -113,8 +160,9 @@ impl Report {
     }
 
     /// Drops the diagnostics that are not wanted.
-    pub fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
-        self.diagnostics.retain(wanted);
+    pub fn retain(&mut self, mut wanted: impl FnMut(&Diagnostic) -> bool) {
+        self.diagnostics.retain(&mut wanted);
+        self.suppressed.retain(|(it, _)| wanted(it));
     }
 
     /// For people: message, position, the line itself with the spot marked, and

@@ -154,7 +154,7 @@ rules! {
     InvalidYaml "invalid-yaml" Error "The frontmatter is not valid YAML and cannot be recovered."
     {
         why "The frontmatter cannot be read, so hosts skip the skill or load it without its limits."
-        bad "---\nname: example\ndescription: [Fills\nuses: }\n---\nOpen the form.\n"
+        bad "---\nname: example\n allowed-tools: Read\n---\nOpen the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "YAML 1.2"
     }
@@ -783,22 +783,22 @@ rules! {
     ConfigNeedsOperator "config-needs-operator" Warning "Only the operator may set this; the value has no effect."
     {
         why "Content cannot grant itself rights; only who runs the server can."
-        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nscripts:\n  execution: server\n"
-        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nanalytics:\n  enabled: true\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n"
         source "docs/configuration.md"
     }
     ConfigUnknownKey "config-unknown-key" Warning "The configuration has an unknown key."
     {
         why "The key has no effect."
-        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nmatcing:\n  min_score: 0.5\n"
-        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nmatching:\n  max_result: 3\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nmatching:\n  max_results: 3\n"
         source "docs/configuration.md"
     }
     ConfigInvalidValue "config-invalid-value" Warning "The value has the wrong type or is out of range; the default is used."
     {
         why "The default is used instead."
-        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> config.yaml\nmatching:\n  min_score: high\n"
-        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nmatching:\n  min_score: 2\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> config.yaml\nmatching:\n  min_score: 0.2\n"
         source "docs/configuration.md"
     }
 
@@ -808,49 +808,72 @@ rules! {
         why "The request is not replayed, so nothing guards the routing that it stands for."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> routing.json\n[{\"expect\": \"example\"}]\n"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": \"example\"}]\n"
-        source "docs/routing.md"
+        source "docs/routing-proofs.md"
     }
     EvaluationSkill "evaluation-skill" Error "A request names a skill that is not served."
     {
         why "A request that expects nothing that exists cannot be met."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": \"exmple\"}]\n"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": \"example\"}]\n"
-        source "docs/routing.md"
+        source "docs/routing-proofs.md"
     }
     RequestMissed "request-missed" Warning "A request does not find the skill that it should find."
     {
         why "Agents that route by words would not be led to the skill."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"knit a woollen hat\", \"expect\": \"example\"}]\n"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": \"example\"}]\n"
-        source "docs/routing.md"
+        source "docs/routing-proofs.md"
     }
     RequestAmbiguous "request-ambiguous" Warning "A request finds the right skill and others that are too close to choose."
     {
         why "The agent has to choose, and may choose wrongly."
         bad "(two skills with nearly the same description, and a request with words of both)"
         good "(descriptions that say what each is for and the other is not)"
-        source "docs/routing.md"
+        source "docs/routing-proofs.md"
     }
     RequestMisrouted "request-misrouted" Warning "Another skill wins a request."
     {
         why "The agent follows other instructions than those that were meant."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"send mail to colleagues\", \"expect\": \"example\"}]\n"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"send mail to colleagues\", \"expect\": \"mail\"}]\n"
-        source "docs/routing.md"
+        source "docs/routing-proofs.md"
     }
     RequestFalseTrigger "request-false-trigger" Warning "A skill wins a request that it should not win."
     {
         why "The agent loads a skill that does not fit."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"fill this PDF form\", \"expect\": null}]\n"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> mail/SKILL.md\n---\nname: mail\ndescription: Sends mail to colleagues. Use it for letters and newsletters.\n---\nSend it.\n>>> routing.json\n[{\"request\": \"knit a woollen hat\", \"expect\": null}]\n"
-        source "docs/routing.md"
+        source "docs/routing-proofs.md"
     }
     RequestRerouted "request-rerouted" Warning "A request that found its skill before finds another one, several or none now."
     {
         why "A change of one skill takes requests from another."
         bad "(a new skill whose description has the words of an older one, checked with `--against`)"
         good "(a description with words of its own)"
-        source "docs/routing.md"
+        source "docs/routing-proofs.md"
+    }
+
+    // Comments that allow findings.
+    SuppressionReason "suppression-reason" Warning "A comment that allows a finding gives no reason, so it has no effect."
+    {
+        why "Without a reason nobody can tell later whether the finding may be allowed still."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference -->\nRead [the fields](references/fields.md).\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
+        source "docs/check.md"
+    }
+    UnknownSuppression "unknown-suppression" Warning "A comment that should allow a finding names no rule."
+    {
+        why "The comment has no effect, and the finding that it was written for is reported."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow brokn-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
+        source "docs/check.md"
+    }
+    UnusedSuppression "unused-suppression" Warning "A comment allows a finding that does not exist."
+    {
+        why "What it was written for is fixed, and it would hide the next finding of its kind."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "docs/check.md"
     }
 }
 

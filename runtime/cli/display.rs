@@ -80,7 +80,7 @@ fn escape<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
 /// Whether a terminal interprets or hides the character instead of showing it:
 /// control characters, bidirectional controls, tags. The joiners U+200C and
 /// U+200D pass, since words and emoji need them.
-fn is_control(character: char) -> bool {
+pub(crate) fn is_control(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -3,6 +3,7 @@
 
 mod audience;
 mod cases;
+mod ci_files;
 mod cli;
 mod corpus;
 mod deploy;
@@ -19,6 +20,7 @@ mod matching;
 mod new;
 mod paths;
 mod project;
+mod proofs;
 mod public_cases;
 mod readme;
 mod refresh;

@@ -11,6 +11,13 @@ use crate::frontmatter::keys::{DESCRIPTION, KEYWORDS, NAME};
 /// Most requests of one skill. Real descriptions have two or three sentences and up to ten phrases.
 const MOST: usize = 16;
 
+/// Requests of all skills together, about: so many take some seconds. With more skills, each makes
+/// fewer, its name and its first phrases.
+const ALL: usize = 100_000;
+
+/// The fewest requests of one skill, however many skills there are.
+const LEAST: usize = 2;
+
 /// Most characters of a request. What is longer is a list of everything rather than a request.
 const LONGEST: usize = 240;
 
@@ -19,8 +26,12 @@ pub(super) type Own = (&'static str, String);
 
 /// The requests of a skill: its name as words, then the phrases and sentences of its description,
 /// or the declared keywords of a page, which is found by these alone. None for a skill that models
-/// are not shown.
-pub(super) fn requests(catalog: &Catalog<'_>, skill: &Skill<'_>) -> Result<Vec<Own>, Error> {
+/// are not shown. `skills` is how many skills make requests.
+pub(super) fn requests(
+    catalog: &Catalog<'_>,
+    skill: &Skill<'_>,
+    skills: usize,
+) -> Result<Vec<Own>, Error> {
     if skill.audience() != Audience::Everyone {
         return Ok(Vec::new());
     }
@@ -46,6 +57,6 @@ pub(super) fn requests(catalog: &Catalog<'_>, skill: &Skill<'_>) -> Result<Vec<O
         tokenizer.tokens(text, |token| any |= matches!(token, Token::Term(_)));
         any && text.chars().count() <= LONGEST && seen.insert(fold(text))
     });
-    found.truncate(MOST);
+    found.truncate((ALL / skills.max(1)).clamp(LEAST, MOST));
     Ok(found)
 }

@@ -52,8 +52,9 @@ pub(super) fn compare(
         return Ok(());
     }
     for (path, (before, now)) in &same.by_new {
-        let now = own::requests(new_catalog, &new_catalog.skill(*now)?)?;
-        let before = own::requests(old_catalog, &old_catalog.skill(*before)?)?;
+        let (now, before) = (new_catalog.skill(*now)?, old_catalog.skill(*before)?);
+        let now = own::requests(new_catalog, &now, same.by_new.len())?;
+        let before = own::requests(old_catalog, &before, same.by_new.len())?;
         let now = now.into_iter().map(|(key, text)| (Origin::Own(key), text));
         let before = before.into_iter();
         let before = before.map(|(key, text)| (Origin::OldOwn(key), text));

@@ -12,6 +12,12 @@ use crate::paths::file_name;
 /// The field that stands for what follows the frontmatter.
 const TEXT: &str = "text";
 
+/// The paths of the skills that have a name.
+type Names = BTreeMap<String, BTreeSet<String>>;
+
+/// What tells whether two skills are the same.
+type Key = dyn Fn(&Skill<'_>) -> Result<String, Error>;
+
 /// The skills that both versions have: their ids before, and now.
 #[derive(Debug, Default)]
 pub(super) struct Same {
@@ -66,7 +72,7 @@ fn pairs(before: &[Skill<'_>], now: &[Skill<'_>]) -> Result<Vec<(usize, usize)>,
     let path = |skill: &Skill<'_>| Ok(skill.path.to_owned());
     let name = |skill: &Skill<'_>| Ok(fold(skill.name));
     let digest = |skill: &Skill<'_>| Ok(skillbundle_format::hex(&skill.digest()?));
-    let keys: [&dyn Fn(&Skill<'_>) -> Result<String, Error>; 3] = [&path, &name, &digest];
+    let keys: [&Key; 3] = [&path, &name, &digest];
     for key in keys {
         let (old, new) = (unique(before, &left, key)?, unique(now, &right, key)?);
         for (key, at) in old {
@@ -85,7 +91,7 @@ fn pairs(before: &[Skill<'_>], now: &[Skill<'_>]) -> Result<Vec<(usize, usize)>,
 fn unique(
     skills: &[Skill<'_>],
     places: &[usize],
-    key: &dyn Fn(&Skill<'_>) -> Result<String, Error>,
+    key: &Key,
 ) -> Result<BTreeMap<String, usize>, Error> {
     let mut found: BTreeMap<String, Option<usize>> = BTreeMap::new();
     for at in places {
@@ -196,8 +202,8 @@ fn shown(value: &Value) -> String {
 }
 
 /// The names that several skills have, with their paths.
-fn collisions(catalog: &Catalog<'_>) -> Result<BTreeMap<String, BTreeSet<String>>, Error> {
-    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+fn collisions(catalog: &Catalog<'_>) -> Result<Names, Error> {
+    let mut names = Names::new();
     for skill in catalog.skills().chain(catalog.shadowed()) {
         let skill = skill?;
         let paths = names.entry(fold(skill.name)).or_default();
@@ -207,16 +213,13 @@ fn collisions(catalog: &Catalog<'_>) -> Result<BTreeMap<String, BTreeSet<String>
     Ok(names)
 }
 
-/// The names of the first that are not in the second, or have a skill more there.
-fn only_in(
-    these: &BTreeMap<String, BTreeSet<String>>,
-    those: &BTreeMap<String, BTreeSet<String>>,
-) -> Vec<Collision> {
+/// The names of one version that the other does not have, or has with fewer skills.
+fn only_in(one: &Names, other: &Names) -> Vec<Collision> {
     let is_new = |(name, paths): &(&String, &BTreeSet<String>)| {
-        let known = those.get(*name);
+        let known = other.get(*name);
         known.is_none_or(|known| !paths.is_subset(known))
     };
-    let found = these.iter().filter(is_new);
+    let found = one.iter().filter(is_new);
     found
         .map(|(name, paths)| Collision {
             name: name.clone(),

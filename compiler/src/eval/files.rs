@@ -193,7 +193,10 @@ struct Origin<'a> {
     line_ends: Vec<usize>,
     /// The folder that paths of skills may be relative to.
     folder: &'a str,
-    span: Option<Span>,
+    /// The request with what it expects.
+    item: Option<Span>,
+    /// Its text.
+    text: Option<Span>,
     owner: Option<String>,
 }
 
@@ -235,7 +238,8 @@ impl Collector<'_> {
             file: &shown,
             line_ends: line_ends(bytes),
             folder: directory(path),
-            span: None,
+            item: None,
+            text: None,
             owner: owner.clone(),
         };
         let (all, mut malformed) = (requests.len(), Vec::new());
@@ -245,7 +249,7 @@ impl Collector<'_> {
             raw,
         } in requests
         {
-            origin.span = Some(span_of(raw, bytes));
+            origin.item = Some(span_of(raw, bytes));
             origin.owner.clone_from(&owner);
             if let Some(name) = group {
                 let Some(path) = self.skills(&origin, &[name])? else {
@@ -255,12 +259,12 @@ impl Collector<'_> {
             }
             match shapes::request(raw, kind) {
                 Ok(request) => {
-                    origin.span = Some(span_of(request.raw, bytes));
+                    origin.text = Some(span_of(request.raw, bytes));
                     self.request(&origin, request)?;
                 }
                 Err(message) => {
                     let diagnostic = Diagnostic::new(Code::EvaluationShape, &*shown, message);
-                    malformed.push(diagnostic.at(origin.span).help(FORM));
+                    malformed.push(diagnostic.at(origin.item).help(FORM));
                 }
             }
         }
@@ -294,7 +298,8 @@ impl Collector<'_> {
             file: shown,
             line_ends: line_ends(&skill.source),
             folder: "",
-            span: key,
+            item: key,
+            text: key,
             owner: Some(skill.path.clone()),
         };
         let mut problems = Vec::new();
@@ -304,7 +309,7 @@ impl Collector<'_> {
                     match shapes::request(raw, kind) {
                         Ok(request) => {
                             let place = places.iter().find(|it| it.0 == request.text);
-                            origin.span = place.map(|it| Span::from(&it.1)).or(key);
+                            origin.text = place.map(|it| Span::from(&it.1)).or(key);
                             self.request(&origin, request)?;
                         }
                         Err(message) => problems.push(message),
@@ -357,8 +362,8 @@ impl Collector<'_> {
             self.out.cases.push(EvalCase {
                 text: request.text,
                 file: origin.file.to_owned(),
-                span: origin.span,
-                line: origin.span.map(line),
+                span: origin.text,
+                line: origin.text.map(line),
                 expected,
                 not,
             });
@@ -381,7 +386,7 @@ impl Collector<'_> {
             let message = format!("no skill has the path or name `{word}`");
             let diagnostic = Diagnostic::new(Code::EvaluationSkill, origin.file, message);
             let help = "see paths and names with `skillbundle list --dir DIR`";
-            self.found.push(diagnostic.at(origin.span).help(help));
+            self.found.push(diagnostic.at(origin.item).help(help));
         }
         Ok((paths.len() == words.len()).then_some(paths))
     }

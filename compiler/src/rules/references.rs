@@ -6,6 +6,7 @@ pub(super) mod scan;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+pub(crate) use scan::Block;
 use scan::{Notation, Reference};
 
 use skillbundle_search::text::fold;

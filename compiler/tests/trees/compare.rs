@@ -276,6 +276,56 @@ fn pages_ask_for_themselves_by_their_keywords() {
     assert!(found.settings_changed);
 }
 
+/// Nobody's text becomes markup in the comment on a pull request.
+#[test]
+fn markdown_has_what_differs_in_code_spans() {
+    let (old, new) = (base(), base());
+    old.file(
+        "s/routing.json",
+        "[{\"q\": \"sign <b>my</b> contract\", \"expect\": \"pdf\"}]",
+    );
+    let text = "Sign a contract, sign contracts. @org/team `x` [a](b) <i>c</i>";
+    new.file(
+        "s/routing.json",
+        "[{\"q\": \"sign <b>my</b> contract\", \"expect\": \"pdf\"}]",
+    )
+    .file("s/sign/SKILL.md", skill("sign", text));
+    let found = compared(&old, &new).to_markdown("origin/main");
+    for part in [
+        "### Compared with `origin/main`\n",
+        "**Skills:** 1 added, 0 removed, 0 changed.",
+        "- **lost** `sign <b>my</b> contract` (in `",
+        "`pdf` → `sign`; `` `sign` has `sign` and `contract`, ",
+        "- added `sign`: `` Sign a contract, sign contracts. @org/team `x` [a](b) <i>c</i> `` (",
+        "#### Size\n\n- skills: 3 → 4\n",
+    ] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    let same = compared(&new, &new).to_markdown("x");
+    assert!(same.contains("No skill differs"), "{same}");
+}
+
+/// A threshold moves with the number of skills, which says nothing about any of them.
+#[test]
+fn what_skills_say_of_themselves_counts_if_a_skill_differs_that_has_to_do_with_it() {
+    let new = base();
+    for at in 0..40 {
+        let text = format!("Water the plants of garden {at} in the morning.");
+        new.file(
+            &format!("s/garden-{at}/SKILL.md"),
+            skill(&format!("garden-{at}"), &text),
+        );
+    }
+    let found = compared(&base(), &new);
+    for it in &found.rerouted {
+        let answered = it.new.iter().chain(&it.old);
+        assert!(
+            answered.clone().any(|path| path.starts_with("garden")),
+            "{it:?}"
+        );
+    }
+}
+
 #[test]
 fn a_bundle_alone_is_a_version() {
     let new = base();

@@ -37,12 +37,16 @@ fn reported(files: &[(&str, &str)]) -> BTreeSet<Code> {
     let profiles = Profiles::of(&names).expect("every profile has a name");
     let checked = check(&[Root::project(tree.dir())], &CheckOptions::new(profiles));
     let checked = checked.expect("the tree can be read");
-    checked
-        .report
-        .diagnostics()
-        .iter()
-        .map(|it| it.code)
-        .collect()
+    let mut reports = vec![checked.report];
+    if !checked.requests.is_empty(&checked.set) {
+        let image = skillbundle_format::lay_out(&checked.set).expect("the set can be written");
+        let bundle = image.to_bundle().expect("a fresh bundle is valid");
+        let replayed = checked.requests.replay(&checked.set, &bundle);
+        let replayed = replayed.expect("the bundle is whole");
+        reports.extend([replayed.report, replayed.failed]);
+    }
+    let found = reports.iter().flat_map(|it| it.diagnostics());
+    found.map(|it| it.code).collect()
 }
 
 #[test]

@@ -27,6 +27,9 @@ use crate::sources::{PathKind, SkillRoot, kind_of};
 /// The name that a host is assumed to give the server.
 const SERVER: &str = "skills";
 
+/// What an old version can be.
+const FORMS: &str = "name a bundle (.skb), a directory, or a revision of git such as `origin/main`";
+
 /// What a directory above the roots may say about how they are read.
 const ABOVE: &[&str] = &["config.yaml"];
 
@@ -89,6 +92,9 @@ pub(crate) fn against(
 fn open(typed: &str, roots: &[SkillRoot]) -> Result<Old> {
     let path = Path::new(typed);
     if !path.exists() {
+        if is_path(typed) {
+            return Err(with_help("there is no such file or directory", FORMS));
+        }
         return at_revision(typed, roots);
     }
     match kind_of(path)? {
@@ -99,9 +105,11 @@ fn open(typed: &str, roots: &[SkillRoot]) -> Result<Old> {
         }),
         PathKind::Directory => {
             let [root] = roots else {
-                let found = counted(roots.len() as u64, "directory");
+                let found = roots.len();
                 return Err(with_help(
-                    &format!("a directory is compared with one directory, and {found} are checked"),
+                    &format!(
+                        "a directory is compared with one, and {found} directories are checked"
+                    ),
                     "name one directory, or a bundle or revision for all of them",
                 ));
             };
@@ -111,10 +119,7 @@ fn open(typed: &str, roots: &[SkillRoot]) -> Result<Old> {
                 ..root.clone()
             }])
         }
-        PathKind::SkillFile => Err(with_help(
-            &format!("{typed} is a file"),
-            "name a bundle (.skb), a directory, or a revision of git such as `origin/main`",
-        )),
+        PathKind::SkillFile => Err(with_help(&format!("{typed} is a file"), FORMS)),
     }
 }
 
@@ -130,7 +135,7 @@ fn at_revision(typed: &str, roots: &[SkillRoot]) -> Result<Old> {
         // Not the temporary directory itself: its name begins with a dot, as those of hosts do.
         let tree = directory.path().join("tree");
         let revision = skillbundle_git::write_revision(&root.dir, typed, ABOVE, &tree, limits)
-            .map_err(|error| explain(typed, error))?;
+            .with_context(|| root.dir.display().to_string())?;
         let dir = tree.join(&revision.prefix);
         std::fs::create_dir_all(&dir).context("cannot make a temporary directory")?;
         // A file that was not there yet is no skill of the old version.
@@ -159,19 +164,10 @@ fn at_revision(typed: &str, roots: &[SkillRoot]) -> Result<Old> {
     Ok(old)
 }
 
-/// What to do if there is no such revision: it may have been meant as a path.
-fn explain(typed: &str, error: skillbundle_git::GitError) -> anyhow::Error {
-    let is_path = typed.starts_with(['.', '/', '~'])
-        || Path::new(typed)
-            .extension()
-            .is_some_and(|it| it.eq_ignore_ascii_case("skb"));
-    if is_path {
-        return with_help(
-            "there is no such file or directory",
-            "name a bundle (.skb), a directory, or a revision of git such as `origin/main`",
-        );
-    }
-    error.into()
+/// Whether it can only have been meant as a path: no revision of git looks like it.
+fn is_path(typed: &str) -> bool {
+    let extension = Path::new(typed).extension();
+    typed.starts_with(['.', '/', '~']) || extension.is_some_and(|it| it.eq_ignore_ascii_case("skb"))
 }
 
 fn compiled(roots: &[SkillRoot]) -> Result<Old> {

@@ -60,8 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
     }
     let image = skillbundle_format::lay_out(&set)?;
-    let is_sound = !report.has_errors() && !set.offered().is_empty();
-    let is_written = is_sound || args.allow_errors;
+    let is_written = !report.has_errors() || args.allow_errors;
     let removed = if is_written {
         destination.removed(&image)?
     } else {
@@ -84,10 +83,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         failed: failed.iter().map(file).collect(),
         removed,
     };
-    let exit = if is_sound {
-        Exit::Success
-    } else {
+    let exit = if outcome.report.has_errors() {
         Exit::ProblemsFound
+    } else {
+        Exit::Success
     };
     outcome.print(args)?;
     Ok(exit)
@@ -118,10 +117,10 @@ impl Outcome<'_> {
     /// `3 skills, 2 files, 4,096 bytes, sha256:…; 1 error, 0 warnings`, and what
     /// became of the bundle.
     fn summary(&self) -> String {
-        let written = self.is_written.then(|| self.destination.name());
+        let name = self.destination.name();
         let mut lines = vec![format!(
             "{}: {}, {}, {}, sha256:{}; {}, {}",
-            written.as_deref().unwrap_or("compiled"),
+            if self.is_written { &name } else { "compiled" },
             counted(self.set.offered().len() as u64, "skill"),
             counted(files(self.set), "file"),
             counted(self.image.byte_len(), "byte"),
@@ -132,37 +131,26 @@ impl Outcome<'_> {
         if !self.removed.is_empty() {
             lines.push(format!("no longer in it: {}", named(&self.removed)));
         }
-        lines.extend(self.consequence(written.is_some()));
+        if self.report.has_errors() {
+            lines.push(self.consequence(&name));
+        }
         lines.join("\n")
     }
 
     /// What the errors have led to.
-    fn consequence(&self, is_written: bool) -> Option<String> {
-        let target = self.destination.name();
+    fn consequence(&self, name: &str) -> String {
         let without = match self.failed.as_slice() {
             [] => String::new(),
             failed => format!(" without {}", named(failed)),
         };
-        if is_written && self.report.has_errors() {
-            return Some(format!(
-                "the bundle was written{without}, as --allow-errors says"
-            ));
-        }
-        if is_written {
-            return None;
+        if self.is_written {
+            return format!("the bundle was written{without}, as --allow-errors says");
         }
         let kept = match self.destination.file() {
-            Some(path) if path.exists() => format!("{target} was left as it is"),
+            Some(path) if path.exists() => format!("{name} was left as it is"),
             _ => "nothing was written".to_owned(),
         };
-        let why = if self.report.has_errors() {
-            "because of the errors"
-        } else {
-            "because there are no skills"
-        };
-        Some(format!(
-            "{kept} {why}; --allow-errors writes the bundle{without}"
-        ))
+        format!("{kept} because of the errors; --allow-errors writes the bundle{without}")
     }
 
     fn body(&self) -> json::Compilation<'_> {

@@ -82,7 +82,7 @@ fn report(
     made.rotate_right(1);
     let page = words::shell_word(&made[0]);
     let dir = words::shell_word(&place.shown());
-    let mut next = vec![format!("skillbundle compile --check {page}")];
+    let mut next = vec![format!("skillbundle check {page}")];
     next.push(if kind.has_contract {
         let name = words::contract_name(name);
         format!(

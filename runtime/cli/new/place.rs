@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use skillbundle_compiler::{Options, Root, Severity};
+use skillbundle_compiler::{CheckOptions, Profiles, Root, Severity};
 
 use super::draft::{Draft, DraftFile};
 use crate::cli::output::with_help;
@@ -215,17 +215,20 @@ fn make_executable(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Compiles what was written: it must be one skill, with all its files and without a finding.
+/// Checks what was written: it must be one skill, with all its files and without an error for anybody.
 fn check(stage: &Path, draft: &Draft) -> Result<()> {
-    let compiled = skillbundle_compiler::compile(&[Root::project(stage)], &Options::default())?;
-    let report = compiled.report.at_least(Severity::Warning).errors_first();
+    let everybody: Vec<&str> = Profiles::names().collect();
+    let everybody = Profiles::of(&everybody).map_err(|name| anyhow!("no profile {name}"))?;
+    let checked =
+        skillbundle_compiler::check(&[Root::project(stage)], &CheckOptions::new(everybody))?;
+    let report = checked.report.at_least(Severity::Error);
     if let Some(finding) = report.diagnostics().first() {
         return Err(with_help(
-            &format!("such a skill would have a problem: {}", finding.message),
+            &format!("such a skill would have an error: {}", finding.message),
             finding.help.as_deref().unwrap_or("choose another name"),
         ));
     }
-    let skills = compiled.set.offered();
+    let skills = checked.set.offered();
     let is_whole =
         |skill: &skillbundle_format::SkillEntry| skill.files.len() + 1 == draft.files.len();
     if skills.len() == 1 && skills.iter().all(is_whole) {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use skillbundle_format::{MAX_CONTRACT_DESCRIPTION, hosts::NAME_CHARS, is_contract_name, slug};
 
 use super::draft::Kind;
-use crate::cli::display::{cut, one_line};
+use crate::cli::display::{cut, is_control, one_line};
 use crate::cli::output::with_help;
 
 /// The rule of the Agent Skills specification, for messages.
@@ -113,10 +113,10 @@ pub(super) fn check_description(typed: &str, has_contract: bool) -> Result<&str>
             "shorten it; the rest belongs into the text of the skill",
         );
     }
-    if description.chars().any(char::is_control) {
+    if description.contains(is_control) {
         return refuse(
             "has a line break or another control character",
-            "write it in one line",
+            "write it in one line, with letters that can be seen",
         );
     }
     if description.contains(['<', '>']) {

@@ -72,8 +72,7 @@ pub(crate) fn check(
     }
     let bundle = bundle_of(&checked.set)?;
     let found = checked.requests.replay(&checked.set, &bundle)?;
-    let found = options.judged(found.report.merged(found.failed));
-    checked.report = checked.report.merged(found);
+    checked.add(found.report.merged(found.failed), options);
     Ok((checked, Some(bundle)))
 }
 
@@ -87,7 +86,8 @@ fn is_whole(roots: &[SkillRoot], root: usize) -> bool {
     roots.get(root).is_none_or(|root| root.only.is_none())
 }
 
-fn existing(roots: &[SkillRoot]) -> Result<Vec<SkillRoot>> {
+/// The roots that are read; fails if one is no directory.
+pub(crate) fn existing(roots: &[SkillRoot]) -> Result<Vec<SkillRoot>> {
     roots
         .iter()
         .try_for_each(|root| check_directory(&root.dir))?;

@@ -81,6 +81,10 @@ pub fn write_revision(
         GitError::Failed { .. } => unknown(),
         error => error,
     })?;
+    // `^HEAD` is everything but what it names.
+    if !commit.bytes().all(|it| it.is_ascii_hexdigit()) {
+        return Err(unknown());
+    }
     let prefix = repository.prefix.as_os_str().as_encoded_bytes();
     let is_wanted = |path: &[u8]| {
         let name = path

@@ -86,6 +86,7 @@ fn faulty(project: &Project) {
         .file("faulty/colon/SKILL.md", "---\nname: colon\ndescription:No space after the colon\n---\nText\n")
         .skill("asked/forms", "forms", "Fill in the fields of a PDF form and check them")
         .skill("asked/deploy", "deploy", "Helps with releases")
+        .skill("asked-before/forms", "forms", "Fill in the fields of forms")
         .file("scripted/it.md", SCRIPTED)
         .file("typed/it.md", TYPED)
         .file("typed/it/it.sh", "echo '{\"a\":1}'\n")
@@ -192,6 +193,8 @@ fn every_field_has_its_documented_type_in_every_command() {
         ("new made --description Makes --dir made", 0, Some("new")),
         ("new made --description Makes --dir made", 2, Some("new")),
         ("new", 2, Some("new")),
+        ("check asked --against asked-before", 0, Some("check")),
+        ("check asked --against faulty", 0, Some("check")),
         ("eval asked", 0, Some("eval")),
         ("eval asked --min-hits 1", 1, Some("eval")),
         ("list nowhere", 2, Some("list")),

@@ -83,6 +83,7 @@ const OTHERS: &[&str] = &[
     "markdownlint",
     "mdlint",
     "prettier",
+    "skillbundle",
     "spdx",
     "textlint",
     "todo",

@@ -130,7 +130,8 @@ pub(super) fn is_of_name(letter: char) -> bool {
 
 /// The block that contains a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Block {
+pub(crate) enum Block {
+    /// Neither of the others.
     Text,
     /// Between fences of this character and length.
     Fence(char, usize),
@@ -139,7 +140,13 @@ enum Block {
 }
 
 impl Block {
-    fn after(self, line: &str) -> Self {
+    /// Whether it is fenced code.
+    pub(crate) const fn is_fence(self) -> bool {
+        matches!(self, Self::Fence(..))
+    }
+
+    /// The block after this line.
+    pub(crate) fn after(self, line: &str) -> Self {
         // Lists and quotes indent their content.
         let line = line.trim_start_matches([' ', '\t', '>']).trim_end();
         match self {

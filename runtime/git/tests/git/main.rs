@@ -5,4 +5,5 @@
 mod attacks;
 mod kit;
 mod mirrors;
+mod revisions;
 mod servers;
