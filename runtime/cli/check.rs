@@ -4,12 +4,26 @@
 #[cfg(feature = "compile")]
 mod against;
 #[cfg(feature = "compile")]
+mod baseline;
+#[cfg(feature = "compile")]
+mod changed;
+#[cfg(feature = "compile")]
+mod counting;
+#[cfg(feature = "compile")]
 mod enabled;
+#[cfg(feature = "compile")]
+mod input;
+mod policy;
+#[cfg(feature = "compile")]
+mod settings;
+#[cfg(feature = "compile")]
+mod watch;
 
 #[cfg(feature = "compile")]
 pub(crate) use enabled::run;
 
 use crate::sources::Sources;
+use policy::PolicyArgs;
 
 /// The summary in builds without the feature.
 #[cfg(not(feature = "compile"))]
@@ -26,11 +40,17 @@ Examples:
   skillbundle check skills --against origin/main
                                                 in a pull request: what has changed, and which
                                                 requests find another skill now
+  skillbundle check skills --changed-since origin/main
+                                                only skills that the branch has changed
+  skillbundle check skills --write-baseline .skillbundle-baseline.json
+                                                what is there now does not count any more
+  skillbundle check skills --watch              again whenever a file changes
   skillbundle explain name-mismatch             what a finding means
 
 What a host of the profile refuses or cuts is an error, what makes a skill worse is a warning, and
 facts are notes (-v). `portable` stands for all hosts, `spec` for the Agent Skills specification
-read strictly, `skillbundle` for what this program serves.
+read strictly, `skillbundle` for what this program serves. `skillbundle.toml` in the tree may set
+all of this, and comments may allow single findings: docs/check.md.
 Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run.";
 
 /// A form of the report.
@@ -94,6 +114,8 @@ pub(crate) struct Args {
     /// Fail if there are more warnings than this
     #[arg(long, value_name = "N")]
     pub(crate) max_warnings: Option<usize>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
     /// Report notes as well as errors and warnings
     #[arg(short, long)]
     pub(crate) verbose: bool,
@@ -121,6 +143,7 @@ impl Args {
             strict: false,
             fail_on: None,
             max_warnings: None,
+            policy: PolicyArgs::default(),
             verbose,
             format: None,
             json,

@@ -3,6 +3,7 @@
 
 mod audience;
 mod cases;
+mod check_policy;
 mod ci_files;
 mod cli;
 mod corpus;

@@ -5,35 +5,56 @@ use skillbundle_compiler::{CheckOptions, Checked, Profiles, Severity};
 use skillbundle_search::suggest;
 
 use super::against::{Against, against};
-use super::{Args, FailOn, Format};
+use super::counting::{Counting, Kind};
+use super::{Args, Format, watch};
 use crate::Exit;
-use crate::cli::display::counted;
+use crate::cli::display::{self, counted};
 use crate::cli::json::{self, Envelope};
 use crate::cli::output::{Output, with_help};
 use crate::directories;
+use crate::sources::SkillRoot;
 
 /// Checks, prints the findings, and says whether they fail.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let options = CheckOptions::new(profiles(&args.profiles)?);
+    let profiles = profiles(&args.profiles)?;
     let (roots, _) = args.sources.roots("check")?;
-    let (mut checked, bundle) = directories::check(&roots, &options)?;
+    if args.policy.watch {
+        return watch::run(args, &roots, || once(args, &profiles, &roots));
+    }
+    Ok(once(args, &profiles, &roots)?.exit)
+}
+
+/// A check that was made.
+pub(super) struct Made {
+    pub(super) exit: Exit,
+    /// For each root its declared files that a walk leaves out.
+    pub(super) declared: Vec<Vec<String>>,
+}
+
+fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
+    let read = directories::existing(roots)?;
+    let mut counting = Counting::new(args, read)?;
+    let mut options = CheckOptions::new(profiles.clone());
+    options.policies = counting.policies();
+    let (mut checked, bundle) = directories::check(roots, &options)?;
     let against = match &args.against {
-        Some(old) => Some(against(old, &roots, &checked, bundle)?),
+        Some(old) => Some(against(old, roots, &checked, bundle)?),
         None => None,
     };
     if let Some(against) = &against {
-        let rerouted = options.judged(against.comparison.report.clone());
-        checked.report = checked.report.merged(rerouted);
+        checked.add(against.comparison.report.clone(), &options);
     }
-    let failure = failure(args, &checked);
+    counting.apply(&mut checked)?;
+    let failure = counting.failure(&checked);
     let mut out = Output::new();
     match args.format() {
         Format::Json => {
-            let body = body(&checked, &options, against.as_ref(), failure.as_deref());
+            let mut body = body(&checked, &options, against.as_ref(), failure.as_deref());
+            body.policy = policy(&counting, &checked, &options);
             out.json(&Envelope::new("check", body))?;
         }
         format => {
-            let shown = checked.report.clone().at_least(args.least_shown());
+            let shown = checked.report.clone().at_least(counting.least_shown());
             let findings = if format == Format::Short {
                 shown.render_plain()
             } else {
@@ -43,7 +64,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             if let Some(against) = against.filter(|_| format == Format::Human) {
                 against.print(&mut out, args.verbose)?;
             }
-            out.line(&summary(args, &checked, &options))?;
+            out.line(&summary(&counting, &checked, &options))?;
+            for note in counting.notes(&checked) {
+                out.line(&display::many_lines(&note))?;
+            }
             out.line(&match &failure {
                 Some(reason) => format!("exit code 1: {reason}"),
                 None => "exit code 0".to_owned(),
@@ -51,11 +75,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
     }
     out.finish()?;
-    Ok(if failure.is_some() {
+    let exit = if failure.is_some() {
         Exit::ProblemsFound
     } else {
         Exit::Success
-    })
+    };
+    let declared = checked.declared;
+    Ok(Made { exit, declared })
 }
 
 impl Args {
@@ -64,25 +90,6 @@ impl Args {
             Format::Json
         } else {
             self.format.unwrap_or(Format::Human)
-        }
-    }
-
-    fn least_shown(&self) -> Severity {
-        if self.verbose || self.fail_on == Some(FailOn::Info) {
-            Severity::Info
-        } else {
-            Severity::Warning
-        }
-    }
-
-    /// The least severity that fails.
-    fn fails_from(&self) -> Option<Severity> {
-        match self.fail_on {
-            _ if self.strict => Some(Severity::Warning),
-            None | Some(FailOn::Error) => Some(Severity::Error),
-            Some(FailOn::Warning) => Some(Severity::Warning),
-            Some(FailOn::Info) => Some(Severity::Info),
-            Some(FailOn::Never) => None,
         }
     }
 }
@@ -105,38 +112,18 @@ fn profiles(names: &[String]) -> Result<Profiles> {
     })
 }
 
-/// Why the check fails, if it does.
-fn failure(args: &Args, checked: &Checked) -> Option<String> {
-    let count = |severity| checked.report.count(severity);
-    let failing = [
-        (Severity::Error, "error"),
-        (Severity::Warning, "warning"),
-        (Severity::Info, "note"),
-    ];
-    let least = args.fails_from();
-    let failing = failing.into_iter().filter(|it| Some(it.0) <= least);
-    let found: Vec<_> = failing
-        .map(|(severity, word)| (count(severity), word))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| counted(count as u64, word))
-        .collect();
-    if !found.is_empty() {
-        return Some(found.join(" and "));
-    }
-    let warnings = count(Severity::Warning);
-    let most = args.max_warnings.filter(|most| warnings > *most)?;
-    let warnings = counted(warnings as u64, "warning");
-    Some(format!("{warnings}, and --max-warnings allows {most}"))
-}
-
 /// `12 skills with 34 files checked for portable: 1 error, 2 warnings, 3 notes (-v shows them)`.
-fn summary(args: &Args, checked: &Checked, options: &CheckOptions) -> String {
+fn summary(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -> String {
     let count = |severity, word| counted(checked.report.count(severity) as u64, word);
     let hidden =
-        args.least_shown() > Severity::Warning || checked.report.count(Severity::Info) == 0;
+        counting.least_shown() > Severity::Warning || checked.report.count(Severity::Info) == 0;
     let more = if hidden { "" } else { " (-v shows them)" };
+    let ignored = match counting.unchecked(checked, options) {
+        0 => String::new(),
+        count => format!(", {count} of them ignored"),
+    };
     format!(
-        "{} with {} checked for {}: {}, {}, {}{more}",
+        "{} with {} checked for {}{ignored}: {}, {}, {}{more}",
         counted(checked.set.offered().len() as u64, "skill"),
         counted(files(checked), "file"),
         options.profiles.name(),
@@ -144,6 +131,19 @@ fn summary(args: &Args, checked: &Checked, options: &CheckOptions) -> String {
         count(Severity::Warning, "warning"),
         count(Severity::Info, "note"),
     )
+}
+
+/// What does not count, and by which settings.
+fn policy(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -> json::CheckPolicy {
+    let settings = counting.files().into_iter();
+    json::CheckPolicy {
+        settings_files: settings.map(str::to_owned).collect(),
+        unchecked_count: counting.unchecked(checked, options),
+        suppressed_count: Kind::Comment.count(checked),
+        baseline_count: Kind::Baseline.count(checked),
+        baseline_gone_count: counting.gone,
+        unchanged_count: Kind::Unchanged.count(checked),
+    }
 }
 
 fn files(checked: &Checked) -> u64 {
@@ -166,6 +166,7 @@ fn body<'a>(
         file_count: files(checked),
         profile: options.profiles.name(),
         failure,
+        policy: json::CheckPolicy::default(),
         comparison: against
             .map(|it| json::Comparison::new(&it.name, it.commit.as_deref(), &it.comparison)),
     }
