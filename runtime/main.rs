@@ -121,6 +121,12 @@ enum Exit {
     Success = 0,
     ProblemsFound = 1,
     CouldNotRun = 2,
+    /// By Ctrl-C, as shells number it: 128 and the number of the signal.
+    #[cfg_attr(
+        not(all(feature = "compile", unix)),
+        expect(dead_code, reason = "only a check that watches waits for it")
+    )]
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

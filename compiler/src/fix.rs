@@ -27,7 +27,7 @@ pub struct FileOnDisk {
 }
 
 /// The texts as they are after fixes, and what was found in them.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Fixed {
     /// The check of the texts after the fixes.
     pub checked: Checked,

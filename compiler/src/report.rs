@@ -182,7 +182,7 @@ impl Report {
 
     /// The first line that a diagnostic points to, and what is marked of it.
     pub fn marked<'a>(&'a self, it: &Diagnostic) -> Option<(&'a [u8], &'a [u8])> {
-        let (source, span) = (self.source(&it.file)?, it.span?);
+        let (source, span) = (&self.source(&it.file)?.bytes, it.span?);
         let at = span.start.min(source.len());
         let before = source[..at].iter().rposition(|&byte| byte == b'\n');
         let after = source[at..].iter().position(|&byte| byte == b'\n');

@@ -4,11 +4,24 @@
 #[cfg(feature = "compile")]
 mod against;
 #[cfg(feature = "compile")]
+mod baseline;
+#[cfg(feature = "compile")]
+mod changed;
+#[cfg(feature = "compile")]
+mod counting;
+#[cfg(feature = "compile")]
 mod enabled;
 #[cfg(feature = "compile")]
 mod fix;
 #[cfg(feature = "compile")]
 mod format;
+#[cfg(feature = "compile")]
+mod input;
+mod policy;
+#[cfg(feature = "compile")]
+mod settings;
+#[cfg(feature = "compile")]
+mod watch;
 
 #[cfg(feature = "compile")]
 pub(crate) use enabled::run;
@@ -18,6 +31,7 @@ pub(crate) use format::failure_log;
 use clap::ArgGroup;
 
 use crate::sources::Sources;
+use policy::PolicyArgs;
 
 /// The summary in builds without the feature.
 #[cfg(not(feature = "compile"))]
@@ -38,11 +52,17 @@ Examples:
   skillbundle check skills --against origin/main
                                                 in a pull request: what has changed, and which
                                                 requests find another skill now
+  skillbundle check skills --changed-since origin/main
+                                                only skills that the branch has changed
+  skillbundle check skills --write-baseline .skillbundle-baseline.json
+                                                what is there now does not count any more
+  skillbundle check skills --watch              again whenever a file changes
   skillbundle explain name-mismatch             what a finding means
 
 What a host of the profile refuses or cuts is an error, what makes a skill worse is a warning, and
 facts are notes (-v). `portable` stands for all hosts, `spec` for the Agent Skills specification
-read strictly, `skillbundle` for what this program serves.
+read strictly, `skillbundle` for what this program serves. `skillbundle.toml` in the tree may set
+all of this, and comments may allow single findings: docs/check.md.
 After --fix, the exit code is that of the skills as they are then; with --diff it is 1 if something
 would change.
 Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run.";
@@ -118,6 +138,8 @@ pub(crate) struct Args {
     /// Fail if there are more warnings than this
     #[arg(long, value_name = "N")]
     pub(crate) max_warnings: Option<usize>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
     /// Report notes as well as errors and warnings
     #[arg(short, long)]
     pub(crate) verbose: bool,
@@ -144,13 +166,13 @@ pub(crate) struct Args {
 #[command(group(ArgGroup::new("fixes").args(["fix", "diff"]).multiple(true)))]
 pub(crate) struct FixArgs {
     /// Fix what can be fixed without changing the meaning of anything else
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["write_baseline", "watch"])]
     pub(crate) fix: bool,
     /// With --fix or --diff: fix what somebody should look at, too
     #[arg(long = "unsafe", requires = "fixes")]
     pub(crate) with_unsafe: bool,
     /// Show what --fix would change, and write nothing
-    #[arg(long, conflicts_with_all = ["format", "json"])]
+    #[arg(long, conflicts_with_all = ["format", "json", "write_baseline", "watch"])]
     pub(crate) diff: bool,
 }
 
@@ -176,6 +198,7 @@ impl Args {
             strict: false,
             fail_on: None,
             max_warnings: None,
+            policy: PolicyArgs::default(),
             verbose,
             format: None,
             json,

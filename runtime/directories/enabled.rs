@@ -504,6 +504,20 @@ fn read(states: &[State]) -> Vec<usize> {
     read.map(|(at, _)| at).collect()
 }
 
+/// What a check of these roots reads, given the declared files that the last one found.
+pub(crate) fn watched(roots: &[SkillRoot], declared: &[Vec<String>]) -> WatchPaths {
+    let mut roots = compiler_roots(roots);
+    for (root, declared) in roots.iter_mut().zip(declared) {
+        root.declared.clone_from(declared);
+    }
+    let walked = skillbundle_compiler::walked_paths(&roots);
+    WatchPaths {
+        directories: walked.directories,
+        entries: walked.entries,
+        files: walked.files,
+    }
+}
+
 fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {
     let root = |root: &SkillRoot| Root {
         dir: root.dir.clone(),

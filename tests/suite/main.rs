@@ -5,6 +5,7 @@ mod audience;
 mod cases;
 mod check_fixes;
 mod check_formats;
+mod check_policy;
 mod ci_files;
 mod cli;
 mod corpus;

@@ -10,6 +10,7 @@ use super::against::Against;
 use super::fix::{self, Applied};
 use super::{Args, Format};
 use crate::Exit;
+use crate::cli::display::many_lines;
 use crate::cli::json::{self, Envelope};
 use crate::cli::output::Output;
 
@@ -17,8 +18,12 @@ use crate::cli::output::Output;
 pub(super) struct Outcome<'a> {
     pub(super) checked: &'a Checked,
     pub(super) options: &'a CheckOptions,
+    pub(super) least_shown: Severity,
     /// One line about everything.
     pub(super) summary: String,
+    /// Lines about what does not count.
+    pub(super) notes: Vec<String>,
+    pub(super) policy: json::CheckPolicy,
     pub(super) file_count: u64,
     /// Why the check fails, if it does.
     pub(super) failure: Option<&'a str>,
@@ -29,7 +34,7 @@ pub(super) struct Outcome<'a> {
 }
 
 /// Prints it to stdout.
-pub(super) fn print(args: &Args, it: &Outcome<'_>) -> Result<()> {
+pub(super) fn print(args: &Args, it: Outcome<'_>) -> Result<()> {
     let mut out = Output::new();
     let directory = env::current_dir().context("the working directory is gone")?;
     match args.format() {
@@ -44,7 +49,7 @@ pub(super) fn print(args: &Args, it: &Outcome<'_>) -> Result<()> {
             }))?;
         }
         format => {
-            let shown = it.checked.report.clone().at_least(args.least_shown());
+            let shown = it.checked.report.clone().at_least(it.least_shown);
             let style = out.style();
             let findings = match (format, style.width) {
                 (Format::Short, _) => shown.render_plain(),
@@ -54,7 +59,7 @@ pub(super) fn print(args: &Args, it: &Outcome<'_>) -> Result<()> {
                 (_, None) => shown.render_human(style.color),
             };
             if format == Format::Markdown {
-                out.line(&heading(it))?;
+                out.line(&heading(&it))?;
                 out.bytes(findings.as_bytes())?;
             } else {
                 out.bytes(findings.as_bytes())?;
@@ -63,10 +68,12 @@ pub(super) fn print(args: &Args, it: &Outcome<'_>) -> Result<()> {
                 }
                 let applied = it.applied.iter().flat_map(|it| it.lines());
                 let remaining = fix::remaining(it.checked).filter(|_| format == Format::Human);
-                for line in applied.chain([it.summary.clone()]).chain(remaining) {
+                let notes = it.notes.iter().map(|note| many_lines(note).into_owned());
+                let lines = applied.chain([it.summary.clone()]).chain(notes);
+                for line in lines.chain(remaining) {
                     out.line(&line)?;
                 }
-                out.line(&ending(it))?;
+                out.line(&ending(&it))?;
             }
         }
     }
@@ -108,7 +115,7 @@ fn heading(it: &Outcome<'_>) -> String {
     format!("### skillbundle check {how}\n\n{}", it.summary)
 }
 
-fn body<'a>(it: &Outcome<'a>) -> json::Check<'a> {
+fn body(it: Outcome<'_>) -> json::Check<'_> {
     let Checked { report, set, .. } = it.checked;
     json::Check {
         findings: report.to_json(),
@@ -119,6 +126,7 @@ fn body<'a>(it: &Outcome<'a>) -> json::Check<'a> {
         file_count: it.file_count,
         profile: it.options.profiles.name(),
         failure: it.failure,
+        policy: it.policy,
         fixed_count: it.applied.map_or(0, |it| it.count),
         not_fixed: it.applied.map_or_else(Vec::new, Applied::not_fixed),
         fixable_count: it.checked.fixable().0,
