@@ -182,13 +182,11 @@ impl Report {
 
     /// The first line that a diagnostic points to, and what is marked of it.
     pub fn marked<'a>(&'a self, it: &Diagnostic) -> Option<(&'a [u8], &'a [u8])> {
-        let (source, span) = (&self.source(&it.file)?.bytes, it.span?);
-        let at = span.start.min(source.len());
-        let before = source[..at].iter().rposition(|&byte| byte == b'\n');
-        let after = source[at..].iter().position(|&byte| byte == b'\n');
-        let end = after.map_or(source.len(), |it| at + it);
-        let line = &source[before.map_or(0, |it| it + 1)..end];
-        Some((line, &source[at..span.end.clamp(at, end)]))
+        let (source, span) = (self.source(&it.file)?, it.span?);
+        let at = span.start.min(source.bytes.len());
+        let line = source.line_around(at);
+        let marked = at..span.end.clamp(at, line.end.max(at));
+        Some((&source.bytes[line], &source.bytes[marked]))
     }
 
     /// The report in order of severity, then as before.

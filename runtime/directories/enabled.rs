@@ -23,7 +23,8 @@ pub(crate) use examine::examine;
 use notices::{findings, first_error, hidden_skills, summary};
 use once::check_directory;
 pub(crate) use once::{
-    bundle_of, check, compile, compile_once, compile_over_embedded, compile_with_requests, evaluate,
+    bundle_of, check, compile, compile_once, compile_over_embedded, compile_with_requests,
+    evaluate, existing,
 };
 
 use super::generations::{DeclaredFiles, Generations, Note};

@@ -59,9 +59,9 @@ impl WatchPaths {
 
 /// Changes at some places since it was made: for a command that does its work again after each.
 #[derive(Debug)]
-pub struct Changes(Watch);
+pub struct PathWatch(Watch);
 
-impl Changes {
+impl PathWatch {
     /// Watches what `places` returns. It is called twice, so that nothing that comes in between is
     /// missed.
     ///
