@@ -166,13 +166,13 @@ pub(crate) struct Args {
 #[command(group(ArgGroup::new("fixes").args(["fix", "diff"]).multiple(true)))]
 pub(crate) struct FixArgs {
     /// Fix what can be fixed without changing the meaning of anything else
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["write_baseline", "watch"])]
     pub(crate) fix: bool,
     /// With --fix or --diff: fix what somebody should look at, too
     #[arg(long = "unsafe", requires = "fixes")]
     pub(crate) with_unsafe: bool,
     /// Show what --fix would change, and write nothing
-    #[arg(long, conflicts_with_all = ["format", "json"])]
+    #[arg(long, conflicts_with_all = ["format", "json", "write_baseline", "watch"])]
     pub(crate) diff: bool,
 }
 
