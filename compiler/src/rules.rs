@@ -135,6 +135,13 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "Agent Skills specification, SKILL.md format"
     }
+    LateFrontmatter "late-frontmatter" Warning [Spec Error, Gh Error, Claude Error, Codex Error, Gemini Error, VsCode Error, OpenCode Error] "The frontmatter is not at the top of the file."
+    {
+        why "Nearly every host looks for `---` in the first line, and takes a file that begins otherwise for one without a name and description."
+        bad "<!-- Made by a generator. -->\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- Made by a generator. -->\nOpen the form.\n"
+        source "Agent Skills specification, SKILL.md format; codex-rs/core-skills/src/loader.rs, extract_frontmatter"
+    }
     FrontmatterTooLarge "frontmatter-too-large" Error "The frontmatter is larger than 64 KiB or has more than 4,096 values."
     {
         why "Every host puts the frontmatter into its context or parses it at each start."
@@ -414,6 +421,13 @@ rules! {
         good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n"
         source "docs/format.md, pages of a tree"
     }
+    UnreadPage "unread-page" Warning "A page is written like a skill, and no program reads it."
+    {
+        why "A skill is a folder with a `SKILL.md`, so a page beside such folders is not found, although its author gave it a name and a description."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> tables.md\n---\nname: tables\ndescription: Reads tables of a PDF. Use it for tables.\n---\nOpen the file.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> tables/SKILL.md\n---\nname: tables\ndescription: Reads tables of a PDF. Use it for tables.\n---\nOpen the file.\n"
+        source "Agent Skills specification, directory structure"
+    }
 
     // What a skill must have.
     MissingFrontmatter "missing-frontmatter" Error "The file has no frontmatter, so it is not served."
@@ -532,12 +546,12 @@ rules! {
         good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> login.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n>>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "docs/format.md, pages of a tree"
     }
-    DuplicateName "duplicate-name" Warning "Two skills have the same name; a lookup by name finds the first."
+    DuplicateName "duplicate-name" Warning [Gemini Error, OpenCode Error, Goose Error] "Two skills have the same name; a lookup by name finds the first."
     {
-        why "A lookup by name finds the first; of several hosts the last one wins."
+        why "A lookup by name finds the first. Gemini CLI, opencode and goose keep the last one of a folder and drop the others."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOther text.\n"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: other\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
-        source "docs/roots.md"
+        source "docs/roots.md; packages/core/src/skills of Gemini CLI; src/skill/skill.ts of opencode"
     }
     SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same name, or a page with the same path."
     {

@@ -336,12 +336,19 @@ fn inputs(action: &Value, set: &[(&str, &str)]) -> Vec<(String, String)> {
     declared.iter().map(value).collect()
 }
 
+/// A checkout, the inputs, the last step that runs, and its exit code.
+type ActionCase = (
+    Runner,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    i32,
+);
+
 #[test]
 fn the_action_builds_its_own_source_and_checks() {
     let action = yaml(ACTION);
-    let version = env!("CARGO_PKG_VERSION");
     let last = "Check the skills";
-    let cases: [(Runner, &[(&str, &str)], &str, i32); 9] = [
+    let cases: [ActionCase; 9] = [
         (Runner::new(), &[], last, 0),
         (Runner::broken(), &[], last, 1),
         (
@@ -364,7 +371,12 @@ fn the_action_builds_its_own_source_and_checks() {
         ),
         (Runner::new(), &[("profile", "nobody")], last, 2),
         (Runner::new(), &[("against", "skills")], last, 0),
-        (Runner::new(), &[("version", version)], last, 0),
+        (
+            Runner::new(),
+            &[("version", env!("CARGO_PKG_VERSION"))],
+            last,
+            0,
+        ),
         (
             Runner::new(),
             &[("version", "999.0.0")],

@@ -5,7 +5,7 @@
 mod doctor;
 mod journal;
 mod json;
-mod terminal;
+pub(crate) mod terminal;
 pub(crate) mod transcript;
 
 use std::fs;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::recover::Edit;
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Span};
 
 /// A kind of unwanted characters.
 struct Class {
@@ -13,7 +13,12 @@ struct Class {
     /// What they are, in one noun.
     noun: &'static str,
     help: &'static str,
+    /// Whether they have no use anywhere, so that a fix may delete them.
+    is_useless: bool,
 }
+
+/// Characters of one class that a fix deletes; with more it is not a text with a slip in it.
+const MOST_DELETED: usize = 1000;
 
 const CLASSES: [Class; 3] = [
     Class {
@@ -21,18 +26,21 @@ const CLASSES: [Class; 3] = [
         has: is_control,
         noun: "control character",
         help: "delete it; some terminals and YAML parsers fail on it",
+        is_useless: true,
     },
     Class {
         code: Code::HiddenCharacter,
         has: is_hidden_text,
         noun: "hidden character",
         help: "delete it; people cannot see it, but a model reads it",
+        is_useless: true,
     },
     Class {
         code: Code::InvisibleCharacter,
         has: is_zero_width,
         noun: "zero-width character",
         help: "delete it unless it is intended; it makes equal-looking words differ",
+        is_useless: false,
     },
 ];
 
@@ -108,12 +116,16 @@ pub(crate) fn check(file: &str, text: &str, is_prose: bool, out: &mut Vec<Diagno
             many => format!(" (and {} more in this file)", many - 1),
         };
         let message = format!("{} U+{:04X}{more}", class.noun, u32::from(*first));
-        let span = Span::from(*at..at + first.len_utf8());
-        out.push(
-            Diagnostic::new(class.code, file, message)
-                .at(span)
-                .help(class.help),
-        );
+        let span = |(at, it): &(usize, char)| Span::from(*at..at + it.len_utf8());
+        let diagnostic = Diagnostic::new(class.code, file, message)
+            .at(span(&(*at, *first)))
+            .help(class.help);
+        out.push(if class.is_useless && hits.len() <= MOST_DELETED {
+            let deletions = hits.iter().map(|hit| (span(hit), String::new()));
+            diagnostic.fixed_by(Applicability::Unsafe, deletions)
+        } else {
+            diagnostic
+        });
     }
 }
 

@@ -4,9 +4,9 @@
 
 use skillbundle_search::{suggest, typos};
 
-use super::Document;
 use super::node::Entry;
-use crate::diagnostic::{Code, Diagnostic, Span};
+use super::{Document, Fields};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Span};
 
 // Keys that the compiler itself reads.
 pub(crate) const ARGS: &str = "args";
@@ -164,6 +164,24 @@ pub(crate) fn is_known(key: &str) -> bool {
     all().any(|known| known.name == key || known.name == key.replace('_', "-"))
 }
 
+/// Whether a line begins with a key that makes a file a skill.
+pub(super) fn begins_skill_key(line: &str) -> bool {
+    let quotes = ['"', '\''];
+    let line = line.strip_prefix(quotes).unwrap_or(line);
+    [NAME, DESCRIPTION, KEYWORDS].iter().any(|key| {
+        let rest = line.strip_prefix(key);
+        let rest = rest.map(|rest| rest.strip_prefix(quotes).unwrap_or(rest));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
+    })
+}
+
+/// The key that is missing and was probably meant by another one: `keyword` for `keywords`.
+pub(crate) fn mistyped<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a Entry> {
+    let entries = fields.entries().iter();
+    let mut others = entries.filter(|it| !is_known(&it.key.text));
+    others.find(|it| suggest(&it.key.text, [key]).is_some())
+}
+
 /// Reports values of a shape that not every host accepts, and keys that are
 /// probably mistyped. Neither changes how the skill loads.
 pub(super) fn check(document: &Document, out: &mut Vec<Diagnostic>) {
@@ -190,7 +208,26 @@ fn unknown(document: &Document, entry: &Entry, meant: &str) -> Diagnostic {
         .diagnostic(Code::UnknownKey, format!("unknown key `{key}`"))
         .at(span)
         .help(format!("did you mean `{meant}`?"))
-        .fix(span, meant)
+        .fixed_by(
+            certainty(key, meant, all().map(|known| known.name)),
+            [(span, meant.to_owned())],
+        )
+}
+
+/// Whether a mistyped word can only be the one that it was probably meant to be: one mistake, and no
+/// other word is close.
+pub(crate) fn certainty<'a>(
+    typed: &str,
+    meant: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Applicability {
+    let is_close = |word: &&str| typos(typed, word).is_some();
+    let close = known.into_iter().filter(is_close).count();
+    if close == 1 && typos(typed, meant) <= Some(1) {
+        Applicability::Safe
+    } else {
+        Applicability::Unsafe
+    }
 }
 
 /// The key that an unknown one was probably meant to be.
