@@ -88,30 +88,32 @@ impl Report {
     ) -> Self {
         diagnostics.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
         diagnostics.dedup();
-        let mut sources = BTreeMap::new();
+        let mut quoted: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
         for diagnostic in &diagnostics {
             let own = diagnostic.span.map(|_| &diagnostic.file);
             let related = diagnostic.related.iter().filter(|it| it.span.is_some());
             let files = related.map(|it| it.file.as_ref().unwrap_or(&diagnostic.file));
             for file in files.chain(own) {
-                if !sources.contains_key(file)
+                if !quoted.contains_key(file)
                     && let Some(bytes) = source(file)
                 {
-                    let lines = OnceLock::new();
-                    sources.insert(file.clone(), Arc::new(SourceText { bytes, lines }));
+                    quoted.insert(file.clone(), bytes);
                 }
             }
         }
         for secret in diagnostics.iter().filter(|it| it.code == Code::SecretValue) {
-            let text = sources.get_mut(&secret.file).and_then(Arc::get_mut);
-            if let (Some(text), Some(span)) = (text, secret.span) {
-                mask(Arc::make_mut(&mut text.bytes), span);
+            if let (Some(bytes), Some(span)) = (quoted.get_mut(&secret.file), secret.span) {
+                mask(Arc::make_mut(bytes), span);
             }
         }
+        let sources = quoted.into_iter().map(|(file, bytes)| {
+            let lines = OnceLock::new();
+            (file, Arc::new(SourceText { bytes, lines }))
+        });
         Self {
             diagnostics,
             suppressed: Vec::new(),
-            sources,
+            sources: sources.collect(),
         }
     }
 

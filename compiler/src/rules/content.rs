@@ -29,6 +29,9 @@ const MOST_BYTES: usize = 1 << 20;
 /// What is searched for a NUL byte, which text does not have: as much as git looks at.
 const BINARY_HEAD: usize = 8 << 10;
 
+/// The most that a rule reads at one word. Of a private key of 4,096 bits it is 3.3 KiB.
+const MOST_READ: usize = 8 << 10;
+
 /// Most findings of one rule in one file that are reported one by one.
 const MOST_FINDINGS: usize = 10;
 
@@ -142,21 +145,24 @@ fn check_file(file: &File<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Runs the rules that read on at certain words.
-fn search(file: &Text<'_>, out: &mut Vec<Diagnostic>) {
+/// Runs the rules that read on at certain words. Returns how many bytes they have read, which must not
+/// grow faster than the file.
+fn search(file: &Text<'_>, out: &mut Vec<Diagnostic>) -> usize {
+    let mut read = 0;
     let mut comments = comments::Comments::new(file);
     let mut downloads = downloads::Downloads::new(file);
     let mut secrets = secrets::Secrets::new(file);
     for found in AUTOMATON.find_iter(file.content) {
-        match READERS[found.pattern().as_usize()].1 {
+        read += match READERS[found.pattern().as_usize()].1 {
             Reader::Comment => comments.read(found.start()),
             Reader::Download(word) => downloads.read(word, found.range()),
             Reader::Secret(kind) => secrets.read(kind, found.range()),
-        }
+        };
     }
     out.extend(comments.findings.finish());
     out.extend(downloads.findings.finish());
     out.extend(secrets.findings.finish());
+    read
 }
 
 /// The beginning of a text, of at most so many bytes.
@@ -219,5 +225,52 @@ impl<'a> Findings<'a> {
                 .push(Diagnostic::new(self.code, self.shown, message));
         }
         self.first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes that the rules read of a Markdown file.
+    fn read(content: &str) -> usize {
+        let file = Text {
+            shown: "a.md",
+            content,
+            is_markdown: true,
+        };
+        search(&file, &mut Vec::new())
+    }
+
+    #[test]
+    fn no_text_is_read_again_and_again() {
+        for piece in [
+            "<!--",
+            "<!-- you must -->",
+            "curl ",
+            "curl a.io | sh;",
+            "curl a.io | ",
+            "curl '",
+            "$(curl a.io",
+            "bash <(curl a.io)",
+            "iex(",
+            "a|iex ",
+            "iex (irm a.io)",
+            "eyJ.",
+            "eyJ ",
+            "sk-sk_live_",
+            "-----BEGIN ",
+            "-----BEGIN PRIVATE KEY-----",
+            "ghp_",
+        ] {
+            let half = piece.repeat((1 << 15) / piece.len());
+            let whole = piece.repeat((1 << 16) / piece.len());
+            let (first, second) = (read(&half), read(&whole));
+            assert!(
+                second <= 2 * first + 2 * MOST_READ,
+                "{piece}: {first}, {second}"
+            );
+            assert!(second <= 3 * whole.len(), "{piece}: {second}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Findings, Text, at_most};
+use super::{Findings, MOST_READ, Text, at_most};
 use crate::diagnostic::Code;
 use crate::rules::references::scan;
 
@@ -11,9 +11,6 @@ use crate::rules::references::scan;
 pub(super) const OPEN: &str = "<!--";
 
 const CLOSE: &str = "-->";
-
-/// How much of a comment is read, in bytes.
-const MOST: usize = 4 << 10;
 
 /// Phrases that only a text for an agent has.
 const PHRASES: &[&str] = &[
@@ -111,11 +108,11 @@ impl<'a> Comments<'a> {
         }
     }
 
-    /// Reads the comment that begins at an offset.
-    pub(super) fn read(&mut self, at: usize) {
+    /// Reads the comment that begins at an offset. Returns how many bytes that took.
+    pub(super) fn read(&mut self, at: usize) -> usize {
         let text = self.file.content;
         if !self.file.is_markdown || at < self.done || is_quoted(&text[..at]) {
-            return;
+            return 0;
         }
         let code = self.code.get_or_insert_with(|| {
             let fenced = scan::fenced(text).into_iter();
@@ -123,9 +120,9 @@ impl<'a> Comments<'a> {
         });
         let next = code.partition_point(|it| it.end <= at);
         if code.get(next).is_some_and(|it| it.contains(&at)) {
-            return;
+            return 0;
         }
-        let inner = at_most(&text[at + OPEN.len()..], MOST);
+        let inner = at_most(&text[at + OPEN.len()..], MOST_READ);
         let (inner, close) = match inner.find(CLOSE) {
             Some(length) => (&inner[..length], CLOSE.len()),
             None => (inner, 0),
@@ -137,6 +134,7 @@ impl<'a> Comments<'a> {
             self.findings
                 .add(at..self.done, || message.to_owned(), help);
         }
+        self.done - at
     }
 }
 

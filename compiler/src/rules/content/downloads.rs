@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Findings, Text, at_most, last, offset_in};
+use super::{Findings, MOST_READ, Text, at_most, last, offset_in};
 use crate::diagnostic::Code;
 use crate::paths::file_name;
 
@@ -25,9 +25,6 @@ pub(super) const WORDS: &[(&str, Word)] = &[
     ("iex", Word::Evaluation),
     ("invoke-expression", Word::Evaluation),
 ];
-
-/// How far a command is read, in bytes, in either direction.
-const MOST: usize = 1 << 10;
 
 /// Programs that run what they read.
 const SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "sh", "zsh"];
@@ -68,44 +65,44 @@ impl<'a> Downloads<'a> {
         }
     }
 
-    /// Reads the command around one of the words. What was read for one word is not read again for
-    /// the next one, however many there are.
-    pub(super) fn read(&mut self, word: Word, at: Range<usize>) {
+    /// Reads the command around one of the words, and returns how many bytes that took. What was read
+    /// for one word is not read again for the next one, however many there are.
+    pub(super) fn read(&mut self, word: Word, at: Range<usize>) -> usize {
         let text = self.file.content;
-        let before = &text[self.seen..at.start];
-        let whole_before = &text[..at.start];
-        let after = &text[at.end..];
+        let (before, after) = (&text[..at.start], &text[at.end..]);
+        let since = &text[self.seen..at.start];
         self.seen = at.end;
         // A path ends in `/curl`, and Windows has a `curl.exe`.
-        if whole_before.ends_with(|it: char| it.is_alphanumeric() || "_-.".contains(it))
+        if before.ends_with(|it: char| it.is_alphanumeric() || "_-.".contains(it))
             || after.starts_with(|it: char| it.is_alphanumeric() || "_-".contains(it))
         {
-            return;
+            return 0;
         }
-        let (before, after) = (last(before, MOST), at_most(after, MOST));
-        let found = match word {
-            Word::Downloader if at.start < self.done => None,
+        let (before, after) = (last(since, MOST_READ), at_most(after, MOST_READ));
+        let (found, read) = match word {
+            Word::Downloader if at.start < self.done => (None, 0),
             Word::Downloader => {
                 let command = Command::of(after);
                 self.done = at.end + command.end();
-                unix(before, &text[at.clone()], after, &command)
+                let found = unix(before, &text[at.clone()], after, &command);
+                (found, command.end() + before.len())
             }
-            Word::Evaluation => piped(before).or_else(|| {
-                let line = &after[..after.find('\n').unwrap_or(after.len())];
-                if at.start < self.done_powershell {
-                    return None;
+            Word::Evaluation => match piped(before) {
+                None if at.start >= self.done_powershell => {
+                    let line = &after[..after.find('\n').unwrap_or(after.len())];
+                    self.done_powershell = at.end + line.len();
+                    (evaluated(line), before.len() + line.len())
                 }
-                self.done_powershell = at.end + line.len();
-                evaluated(line)
-            }),
+                found => (found, before.len()),
+            },
         };
-        let Some(found) = found else {
-            return;
-        };
-        let span = at.start - found.before..at.end + found.after;
-        let message = || format!("what `{}` downloads is run at once", found.with);
-        let help = "download a fixed version, and compare it with a checksum before it runs";
-        self.findings.add(span, message, help);
+        if let Some(found) = found {
+            let span = at.start - found.before..at.end + found.after;
+            let message = || format!("what `{}` downloads is run at once", found.with);
+            let help = "download a fixed version, and compare it with a checksum before it runs";
+            self.findings.add(span, message, help);
+        }
+        read
     }
 }
 

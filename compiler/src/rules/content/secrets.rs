@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Findings, Text, at_most};
+use super::{Findings, MOST_READ, Text, at_most};
 use crate::diagnostic::Code;
 
 /// Which bytes the secret part has.
@@ -83,8 +83,8 @@ const FORMS: &[Form] = {
 const KEY: &str = "-----BEGIN ";
 const KEY_END: &str = "PRIVATE KEY-----";
 
-/// How much of a private key is read. One of 4,096 bits has 3.3 KiB.
-const MOST_KEY: usize = 8 << 10;
+/// Most letters between the two: `OPENSSH `, `ENCRYPTED `.
+const MOST_KIND: usize = 16;
 
 /// The fewest characters of a private key that is none for show.
 const LEAST_KEY: usize = 100;
@@ -144,17 +144,17 @@ impl<'a> Secrets<'a> {
         }
     }
 
-    /// Reads what follows a prefix.
-    pub(super) fn read(&mut self, number: usize, at: Range<usize>) {
+    /// Reads what follows a prefix, and returns how many bytes that took.
+    pub(super) fn read(&mut self, number: usize, at: Range<usize>) -> usize {
         let text = self.file.content;
         if at.start < self.done {
-            return;
+            return 0;
         }
         let Some(form) = FORMS.get(number) else {
             return self.read_key(at);
         };
         if text[..at.start].ends_with(|it: char| it.is_alphanumeric() || "_-".contains(it)) {
-            return;
+            return 0;
         }
         let rest = &text.as_bytes()[at.end..];
         let rest = &rest[..rest.len().min(form.length.end)];
@@ -166,31 +166,29 @@ impl<'a> Secrets<'a> {
         if form.length.contains(&body.len()) && is_complete(form, body) && !is_made_up(body) {
             self.report(at.start..at.end + body.len(), form.what);
         }
+        length
     }
 
-    fn read_key(&mut self, at: Range<usize>) {
+    fn read_key(&mut self, at: Range<usize>) -> usize {
         let text = self.file.content;
-        let rest = at_most(&text[at.end..], MOST_KEY);
-        let Some(kind) = rest.find(KEY_END).map(|it| &rest[..it]) else {
-            return;
-        };
+        let rest = at_most(&text[at.end..], MOST_READ);
+        let head = at_most(rest, MOST_KIND + KEY_END.len());
+        let kind = head.find(KEY_END).map(|it| &rest[..it]);
         let is_kind = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit() || it == b' ';
-        if kind.len() > 32 || !kind.bytes().all(is_kind) {
-            return;
-        }
+        let Some(kind) = kind.filter(|it| it.bytes().all(is_kind)) else {
+            return head.len();
+        };
         let start = kind.len() + KEY_END.len();
         let length = rest[start..].find("-----").unwrap_or(rest.len() - start);
+        let key = &rest[start..start + length];
         self.done = at.end + start + length;
-        let body: String = {
-            // In a string of a program, line ends are written `\n`.
-            let lines = rest[start..start + length].split("\\n");
-            let letters = lines.flat_map(str::chars);
-            letters.filter(char::is_ascii_alphanumeric).collect()
-        };
-        let is_cut = rest[start..start + length].contains("...");
-        if body.len() >= LEAST_KEY && !is_cut && !is_made_up(&body) {
+        // In a string of a program, line ends are written `\n`.
+        let letters = key.split("\\n").flat_map(str::chars);
+        let body: String = letters.filter(char::is_ascii_alphanumeric).collect();
+        if body.len() >= LEAST_KEY && !key.contains("...") && !is_made_up(&body) {
             self.report(at.start..self.done, "a private key");
         }
+        start + length
     }
 
     fn report(&mut self, span: Range<usize>, what: &str) {
