@@ -103,7 +103,7 @@ impl Report {
         }
         for secret in diagnostics.iter().filter(|it| it.code == Code::SecretValue) {
             if let (Some(bytes), Some(span)) = (quoted.get_mut(&secret.file), secret.span) {
-                mask(bytes, span);
+                mask(Arc::make_mut(bytes), span);
             }
         }
         let sources = quoted.into_iter().map(|(file, bytes)| {
@@ -265,9 +265,8 @@ impl Report {
 const UNMASKED: usize = 4;
 
 /// Masks a credential, except for its first characters and for the line `-----BEGIN … KEY-----`.
-fn mask(bytes: &mut Arc<[u8]>, span: Span) {
-    let mut masked = bytes.to_vec();
-    let Some(secret) = masked.get_mut(span.range()) else {
+fn mask(bytes: &mut [u8], span: Span) {
+    let Some(secret) = bytes.get_mut(span.range()) else {
         return;
     };
     let head = if secret.starts_with(b"-----") {
@@ -280,7 +279,6 @@ fn mask(bytes: &mut Arc<[u8]>, span: Span) {
     for byte in secret.iter_mut().skip(head).filter(is_of_secret) {
         *byte = b'*';
     }
-    *bytes = masked.into();
 }
 
 /// Escapes every character that a terminal would obey or hide.

@@ -873,21 +873,21 @@ rules! {
         why "Without a reason nobody can tell later whether the finding may be allowed still."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference -->\nRead [the fields](references/fields.md).\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
-        source "docs/check.md"
+        source "docs/check-settings.md"
     }
     UnknownSuppression "unknown-suppression" Warning "A comment that should allow a finding names no rule."
     {
         why "The comment has no effect, and the finding that it was written for is reported."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow brokn-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
-        source "docs/check.md"
+        source "docs/check-settings.md"
     }
     UnusedSuppression "unused-suppression" Warning "A comment allows a finding that does not exist."
     {
         why "What it was written for is fixed, and it would hide the next finding of its kind."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nOpen the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
-        source "docs/check.md"
+        source "docs/check-settings.md"
     }
 }
 

@@ -62,7 +62,7 @@ Examples:
 What a host of the profile refuses or cuts is an error, what makes a skill worse is a warning, and
 facts are notes (-v). `portable` stands for all hosts, `spec` for the Agent Skills specification
 read strictly, `skillbundle` for what this program serves. `skillbundle.toml` in the tree may set
-all of this, and comments may allow single findings: docs/check.md.
+all of this, and comments may allow single findings: docs/check-settings.md.
 After --fix, the exit code is that of the skills as they are then; with --diff it is 1 if something
 would change.
 Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run.";
@@ -166,13 +166,13 @@ pub(crate) struct Args {
 #[command(group(ArgGroup::new("fixes").args(["fix", "diff"]).multiple(true)))]
 pub(crate) struct FixArgs {
     /// Fix what can be fixed without changing the meaning of anything else
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["write_baseline", "watch"])]
     pub(crate) fix: bool,
     /// With --fix or --diff: fix what somebody should look at, too
     #[arg(long = "unsafe", requires = "fixes")]
     pub(crate) with_unsafe: bool,
     /// Show what --fix would change, and write nothing
-    #[arg(long, conflicts_with_all = ["format", "json"])]
+    #[arg(long, conflicts_with_all = ["format", "json", "write_baseline", "watch"])]
     pub(crate) diff: bool,
 }
 

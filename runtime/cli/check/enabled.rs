@@ -5,12 +5,12 @@ use skillbundle_compiler::{CheckOptions, Checked, Profiles, Severity};
 use skillbundle_search::suggest;
 
 use super::against::against;
-use super::counting::Counting;
-use super::fix;
+use super::counting::{Counting, Kind};
 use super::format::{self, Outcome};
-use super::{Args, Format, watch};
+use super::{Args, Format, fix, watch};
 use crate::Exit;
 use crate::cli::display::counted;
+use crate::cli::json;
 use crate::cli::output::with_help;
 use crate::directories;
 use crate::sources::SkillRoot;
@@ -42,18 +42,18 @@ fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
     let mut counting = Counting::new(args, read)?;
     let mut options = CheckOptions::new(profiles.clone());
     options.policies = counting.policies();
-    let check = |options: &CheckOptions| Ok(directories::check(roots, options)?.0);
-    let applied = match args.fixing.find(&options, check)? {
-        Some(mut fixed) if args.fixing.diff => {
-            fix::print_diff(&fixed)?;
-            counting.apply(&mut fixed.checked)?;
-            let is_clean = fixed.files.is_empty() && counting.failure(&fixed.checked).is_none();
-            let declared = fixed.checked.declared;
-            let exit = exit(is_clean);
-            return Ok(Made { exit, declared });
-        }
-        fixed => fixed.map(|fixed| fix::write(fixed, roots)),
-    };
+    let fixed = args.fixing.find(&options, |options| {
+        let mut checked = directories::check(roots, options)?.0;
+        counting.apply(&mut checked)?;
+        Ok(checked)
+    })?;
+    if let Some(fixed) = fixed.as_ref().filter(|_| args.fixing.diff) {
+        fix::print_diff(fixed)?;
+        let is_clean = fixed.files.is_empty() && counting.failure(&fixed.checked).is_none();
+        let declared = fixed.checked.declared.clone();
+        return Ok(Made::new(is_clean, declared));
+    }
+    let applied = fixed.map(|fixed| fix::write(fixed, roots));
     let (mut checked, bundle) = directories::check(roots, &options)?;
     let against = match &args.against {
         Some(old) => Some(against(old, roots, &checked, bundle)?),
@@ -67,24 +67,27 @@ fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
     let outcome = Outcome {
         checked: &checked,
         options: &options,
-        counting: &counting,
+        least_shown: counting.least_shown(),
         summary: summary(&counting, &checked, &options),
+        notes: counting.notes(&checked),
+        policy: policy(&counting, &checked, &options),
         file_count: files(&checked),
         failure: failure.as_deref(),
         against: against.as_ref(),
         applied: applied.as_ref(),
     };
-    format::print(args, &outcome)?;
-    let exit = exit(failure.is_none());
-    let declared = checked.declared;
-    Ok(Made { exit, declared })
+    format::print(args, outcome)?;
+    Ok(Made::new(failure.is_none(), checked.declared))
 }
 
-fn exit(is_clean: bool) -> Exit {
-    if is_clean {
-        Exit::Success
-    } else {
-        Exit::ProblemsFound
+impl Made {
+    fn new(is_clean: bool, declared: Vec<Vec<String>>) -> Self {
+        let exit = if is_clean {
+            Exit::Success
+        } else {
+            Exit::ProblemsFound
+        };
+        Self { exit, declared }
     }
 }
 
@@ -135,6 +138,19 @@ fn summary(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -
         count(Severity::Warning, "warning"),
         count(Severity::Info, "note"),
     )
+}
+
+/// What does not count, and by which settings.
+fn policy(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -> json::CheckPolicy {
+    let settings = counting.files().into_iter();
+    json::CheckPolicy {
+        settings_files: settings.map(str::to_owned).collect(),
+        unchecked_count: counting.unchecked(checked, options),
+        suppressed_count: Kind::Comment.count(checked),
+        baseline_count: Kind::Baseline.count(checked),
+        baseline_gone_count: counting.gone,
+        unchanged_count: Kind::Unchanged.count(checked),
+    }
 }
 
 fn files(checked: &Checked) -> u64 {

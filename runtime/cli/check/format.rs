@@ -7,11 +7,10 @@ use serde_json::Value;
 use skillbundle_compiler::{CheckOptions, Checked, Run, Severity};
 
 use super::against::Against;
-use super::counting::{Counting, Kind};
 use super::fix::{self, Applied};
 use super::{Args, Format};
 use crate::Exit;
-use crate::cli::display;
+use crate::cli::display::many_lines;
 use crate::cli::json::{self, Envelope};
 use crate::cli::output::Output;
 
@@ -19,10 +18,12 @@ use crate::cli::output::Output;
 pub(super) struct Outcome<'a> {
     pub(super) checked: &'a Checked,
     pub(super) options: &'a CheckOptions,
-    /// What counts.
-    pub(super) counting: &'a Counting<'a>,
+    pub(super) least_shown: Severity,
     /// One line about everything.
     pub(super) summary: String,
+    /// Lines about what does not count.
+    pub(super) notes: Vec<String>,
+    pub(super) policy: json::CheckPolicy,
     pub(super) file_count: u64,
     /// Why the check fails, if it does.
     pub(super) failure: Option<&'a str>,
@@ -33,7 +34,7 @@ pub(super) struct Outcome<'a> {
 }
 
 /// Prints it to stdout.
-pub(super) fn print(args: &Args, it: &Outcome<'_>) -> Result<()> {
+pub(super) fn print(args: &Args, it: Outcome<'_>) -> Result<()> {
     let mut out = Output::new();
     let directory = env::current_dir().context("the working directory is gone")?;
     match args.format() {
@@ -48,11 +49,7 @@ pub(super) fn print(args: &Args, it: &Outcome<'_>) -> Result<()> {
             }))?;
         }
         format => {
-            let shown = it
-                .checked
-                .report
-                .clone()
-                .at_least(it.counting.least_shown());
+            let shown = it.checked.report.clone().at_least(it.least_shown);
             let style = out.style();
             let findings = match (format, style.width) {
                 (Format::Short, _) => shown.render_plain(),
@@ -62,7 +59,7 @@ pub(super) fn print(args: &Args, it: &Outcome<'_>) -> Result<()> {
                 (_, None) => shown.render_human(style.color),
             };
             if format == Format::Markdown {
-                out.line(&heading(it))?;
+                out.line(&heading(&it))?;
                 out.bytes(findings.as_bytes())?;
             } else {
                 out.bytes(findings.as_bytes())?;
@@ -71,13 +68,12 @@ pub(super) fn print(args: &Args, it: &Outcome<'_>) -> Result<()> {
                 }
                 let applied = it.applied.iter().flat_map(|it| it.lines());
                 let remaining = fix::remaining(it.checked).filter(|_| format == Format::Human);
-                let notes = it.counting.notes(it.checked);
-                let notes = notes.iter().map(|it| display::many_lines(it).into_owned());
-                let lines = applied.chain([it.summary.clone()]).chain(remaining);
-                for line in lines.chain(notes) {
+                let notes = it.notes.iter().map(|note| many_lines(note).into_owned());
+                let lines = applied.chain([it.summary.clone()]).chain(notes);
+                for line in lines.chain(remaining) {
                     out.line(&line)?;
                 }
-                out.line(&ending(it))?;
+                out.line(&ending(&it))?;
             }
         }
     }
@@ -119,7 +115,7 @@ fn heading(it: &Outcome<'_>) -> String {
     format!("### skillbundle check {how}\n\n{}", it.summary)
 }
 
-fn body<'a>(it: &Outcome<'a>) -> json::Check<'a> {
+fn body(it: Outcome<'_>) -> json::Check<'_> {
     let Checked { report, set, .. } = it.checked;
     json::Check {
         findings: report.to_json(),
@@ -130,25 +126,12 @@ fn body<'a>(it: &Outcome<'a>) -> json::Check<'a> {
         file_count: it.file_count,
         profile: it.options.profiles.name(),
         failure: it.failure,
-        policy: policy(it.counting, it.checked, it.options),
+        policy: it.policy,
         fixed_count: it.applied.map_or(0, |it| it.count),
         not_fixed: it.applied.map_or_else(Vec::new, Applied::not_fixed),
         fixable_count: it.checked.fixable().0,
         unsafe_fixable_count: it.checked.fixable().1,
         comparison: (it.against)
             .map(|it| json::Comparison::new(&it.name, it.commit.as_deref(), &it.comparison)),
-    }
-}
-
-/// What does not count, and by which settings.
-fn policy(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -> json::CheckPolicy {
-    let settings = counting.files().into_iter();
-    json::CheckPolicy {
-        settings_files: settings.map(str::to_owned).collect(),
-        unchecked_count: counting.unchecked(checked, options),
-        suppressed_count: Kind::Comment.count(checked),
-        baseline_count: Kind::Baseline.count(checked),
-        baseline_gone_count: counting.gone,
-        unchanged_count: Kind::Unchanged.count(checked),
     }
 }
