@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter::{Fields, keys};
 use crate::paths::file_name;
-use crate::rules::{fields, references};
+use crate::rules::{checkout, fields};
 
 /// Reads a `SKILL.md`. Without a name or a description it is not a skill.
 pub(crate) fn read(
@@ -21,6 +21,10 @@ pub(crate) fn read(
     let document = source.document;
     let fields = document.fields();
     if !document.has_frontmatter() {
+        if let Some(target) = checkout::link_target(source.root, &source.entry.path, source.bytes) {
+            out.push(checkout::skill_as_text(source.shown, target));
+            return None;
+        }
         let name = folder_name(source, directory);
         let help =
             format!("begin the file with the lines `---`, `name: {name}`, `description: …`, `---`");
@@ -34,7 +38,6 @@ pub(crate) fn read(
     compare_names(source, directory, &name, name_span, out);
     if source.check {
         fields::check(source, &fields, &folder_name(source, directory), out);
-        references::check(source, directory, out);
     }
     let declared = assets::declarations(source.document, out);
     let path = if directory.is_empty() {

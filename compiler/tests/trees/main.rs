@@ -14,3 +14,4 @@ mod published;
 mod refresh;
 mod roots;
 mod rules;
+mod structure;
