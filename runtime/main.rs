@@ -12,6 +12,7 @@ mod repositories;
 mod roots;
 mod sources;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 #[cfg(unix)]
 use std::sync::Arc;
@@ -120,6 +121,12 @@ enum Exit {
     Success = 0,
     ProblemsFound = 1,
     CouldNotRun = 2,
+    /// By Ctrl-C, as shells number it: 128 and the number of the signal.
+    #[cfg_attr(
+        not(all(feature = "compile", unix)),
+        expect(dead_code, reason = "only a check that watches waits for it")
+    )]
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -136,7 +143,7 @@ fn main() -> ExitCode {
     survive_file_size_limit();
     let outcome = match command() {
         Ok(command) => run(&command),
-        Err(error) => clap_errors::answer(&error, wants_json()),
+        Err(error) => clap_errors::answer(&error, Form::asked() == Form::Json),
     };
     match outcome {
         Ok(exit) => exit.into(),
@@ -248,14 +255,54 @@ fn run(command: &Command) -> Result<Exit> {
     }
 }
 
-/// Prints an error: as JSON on stdout if JSON was asked for, even if the
-/// command line could not be parsed, or else on stderr.
+/// The form of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+    Sarif,
+}
+
+impl Form {
+    /// What was asked for, even if the command line could not be parsed.
+    fn asked() -> Self {
+        let words: Vec<_> = env::args_os().take_while(|word| word != "--").collect();
+        let is = |word: &OsString, text: &str| word == text;
+        let has_format = |name: &str| {
+            let joined = format!("--format={name}");
+            let mut pairs = words.windows(2);
+            pairs.any(|it| is(&it[0], "--format") && is(&it[1], name))
+                || words.iter().any(|it| is(it, &joined))
+        };
+        if has_format("sarif") {
+            Self::Sarif
+        } else if has_format("json") || words.iter().any(|it| is(it, "--json")) {
+            Self::Json
+        } else {
+            Self::Text
+        }
+    }
+}
+
+/// Prints an error: as a document on stdout if one was asked for, or else on stderr.
 fn report(error: &anyhow::Error) {
     let (message, help) = output::describe(error);
-    if !wants_json() {
+    let form = Form::asked();
+    if form == Form::Text {
         output::error(&message, help);
         return;
     }
+    let mut out = Output::new();
+    let log = check::failure_log(&message, help).filter(|_| form == Form::Sarif);
+    let written = match log {
+        Some(log) => out.json(&log),
+        None => out.json(&failed(message, help)),
+    };
+    // If stdout is closed, the exit code is all that is left to report with.
+    let _ = written.and_then(|()| out.finish());
+}
+
+fn failed(message: String, help: Option<&str>) -> Envelope<Failed> {
     let is_command = |name: &String| Cli::command().find_subcommand(name).is_some();
     let first = env::args_os()
         .nth(1)
@@ -265,13 +312,5 @@ fn report(error: &anyhow::Error) {
     let body = Failed {
         error: json::Error { message, help },
     };
-    let mut out = Output::new();
-    let written = out.json(&Envelope::of(command, body));
-    // If stdout is closed, the exit code is all that is left to report with.
-    let _ = written.and_then(|()| out.finish());
-}
-
-fn wants_json() -> bool {
-    let mut words = env::args_os().take_while(|word| word != "--");
-    words.any(|word| word == "--json")
+    Envelope::of(command, body)
 }

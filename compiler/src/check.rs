@@ -5,8 +5,10 @@
 mod policy;
 mod suppressions;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use skillbundle_format::SkillSet;
 
@@ -14,10 +16,11 @@ pub use policy::{Patterns, Places, Policy, Severities};
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::eval::Requests;
+use crate::fix::FileOnDisk;
 use crate::profile::{Profile, Profiles};
 use crate::report::Suppression;
 use crate::reuse::Previous;
-use crate::source::{self, Limits};
+use crate::source::{self, Limits, Tree};
 use crate::unsettled::Unsettled;
 use crate::{Failed, Options, Report, Root, Sources};
 use suppressions::Suppressions;
@@ -31,6 +34,8 @@ pub struct CheckOptions {
     pub profiles: Profiles,
     /// What the owners of the roots have set, in the order of the roots.
     pub policies: Vec<Option<Policy>>,
+    /// Texts that files have as far as the check is concerned, by their real paths.
+    pub edited: BTreeMap<PathBuf, Arc<[u8]>>,
 }
 
 /// The result of a check.
@@ -45,6 +50,8 @@ pub struct Checked {
     /// The requests that lie beside the skills. What [`Requests::replay`] finds belongs into the
     /// report by [`Checked::add`].
     pub requests: Requests,
+    /// The files in which a finding can be fixed, by the names that findings use.
+    pub on_disk: BTreeMap<String, FileOnDisk>,
     /// Where the files of findings lie.
     pub places: Places,
     /// For each root its [`Root::declared`] from now on.
@@ -62,10 +69,12 @@ pub fn check(roots: &[Root], options: &CheckOptions) -> io::Result<Checked> {
         optional_roots: options.optional_roots,
         check: true,
     };
-    let tree = source::walk(roots, Limits::default());
+    let mut tree = source::walk(roots, Limits::default());
+    tree.edited.clone_from(&options.edited);
     let (previous, held) = (Previous::default(), Unsettled::default());
     let sources = Sources::read(tree, roots, &compile, &previous, &held)?;
     let (compiled, mut tree) = sources.check(&compile);
+    let on_disk = on_disk(&tree, &compiled.report);
     let places = Places::of(&tree);
     let comments = Suppressions::read(&tree, |file| !options.ignores(&places, file));
     let mut checked = Checked {
@@ -74,6 +83,7 @@ pub fn check(roots: &[Root], options: &CheckOptions) -> io::Result<Checked> {
         failed: compiled.failed,
         requests: Requests::read(&mut tree),
         declared: compiled.declared,
+        on_disk,
         places,
         comments,
     };
@@ -103,6 +113,23 @@ impl Checked {
     }
 }
 
+/// The files of findings that have a fix.
+fn on_disk(tree: &Tree, report: &Report) -> BTreeMap<String, FileOnDisk> {
+    let fixable = report.diagnostics().iter().filter(|it| it.fix.is_some());
+    let mut files: Vec<&String> = fixable.map(|it| &it.file).collect();
+    files.dedup();
+    let origin = |file: &String| {
+        let entry = tree.entry_of(file)?;
+        let origin = FileOnDisk {
+            path: entry.real.clone(),
+            bytes: entry.bytes.clone()?,
+            has_other_names: entry.hard_links > 1,
+        };
+        Some((file.clone(), origin))
+    };
+    files.into_iter().filter_map(origin).collect()
+}
+
 impl CheckOptions {
     /// For these profiles, with nothing else set.
     pub fn new(profiles: Profiles) -> Self {
@@ -110,6 +137,7 @@ impl CheckOptions {
             optional_roots: false,
             profiles,
             policies: Vec::new(),
+            edited: BTreeMap::new(),
         }
     }
 

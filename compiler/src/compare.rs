@@ -279,7 +279,7 @@ fn report(new: Version<'_>, rerouted: &[Rerouted]) -> Report {
             let mut paths = it.expected.iter().chain(&it.new);
             let skill = paths.find_map(|path| skills.get(path.as_str()))?;
             let file = requests.shown(skill.root as usize, &skill.file_path);
-            let span = key.and_then(|key| value_span(&file, skill, key));
+            let span = key.and_then(|key| place_of(&it.request, &file, skill, key));
             Some((file, span))
         };
         let place = match &it.origin {
@@ -333,8 +333,14 @@ fn help(it: &Rerouted) -> String {
     format!("{}; {advice}", it.why)
 }
 
-/// Where a key of a skill's frontmatter has its value.
-fn value_span(file: &str, skill: &SkillEntry, key: &str) -> Option<Span> {
+/// Where a key of a skill's frontmatter says this; or where its value is, if that is written otherwise.
+fn place_of(text: &str, file: &str, skill: &SkillEntry, key: &str) -> Option<Span> {
     let (document, _) = frontmatter::parse(file, &skill.source);
-    document?.fields().value_span(key)
+    let value = document?.fields().value_span(key)?;
+    let written = skill.source.get(value.range())?;
+    let at = str::from_utf8(written).ok()?.find(text);
+    Some(at.map_or(value, |at| {
+        let start = value.start + at;
+        Span::from(start..start + text.len())
+    }))
 }

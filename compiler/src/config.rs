@@ -10,6 +10,7 @@ use skillbundle_format::{SETTINGS, Setting, SettingKind, Settings, ValueType};
 use skillbundle_search::suggest;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::frontmatter::keys::certainty;
 use crate::frontmatter::{self, Document, Fields, Node, to_json};
 use crate::report::{Location, Report};
 use crate::source::{FileId, Tree};
@@ -194,7 +195,10 @@ fn unknown(
         out.push(match suggest(key, known.iter().copied()) {
             Some(meant) => diagnostic
                 .help(format!("did you mean `{meant}`?"))
-                .fix(span, meant),
+                .fixed_by(
+                    certainty(key, meant, known.iter().copied()),
+                    [(span, meant.to_owned())],
+                ),
             None => diagnostic.help(format!("known keys here: {}", known.join(", "))),
         });
     }

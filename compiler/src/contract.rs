@@ -14,6 +14,7 @@ use skillbundle_search::suggest;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::draft::Draft;
+use crate::frontmatter::keys::certainty;
 use crate::frontmatter::{Document, Fields, Node, NodeKind, keys, to_json};
 
 const CATEGORY: &str = "category";
@@ -138,7 +139,7 @@ impl Reader<'_> {
             out.push(match suggest(key, KEYS) {
                 Some(meant) => diagnostic
                     .help(format!("did you mean `{meant}`?"))
-                    .fix(span, meant),
+                    .fixed_by(certainty(key, meant, KEYS), [(span, meant.to_owned())]),
                 None => diagnostic.help(format!("known keys here: {}", KEYS.join(", "))),
             });
         }

@@ -16,8 +16,10 @@ use std::ops::Range;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 
-pub(crate) use fields::Fields;
+pub(crate) use characters::check as check_characters;
+pub(crate) use fields::{Fields, plain_or_quoted};
 pub(crate) use node::{Entry, Node, NodeKind, Style, to_json};
+pub(crate) use recover::quote;
 pub(crate) use typing::{loses_digits, misread_as};
 
 /// A parsed file. All ranges are byte offsets into the file as it is on disk.
@@ -64,7 +66,7 @@ pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnos
             Some(yaml) => Some(recover::mapping(file, text, yaml, &mut out)?),
             None => None,
         };
-        characters::check(file, text, &mut out);
+        characters::check(file, text, true, &mut out);
         let document = Document {
             file: file.to_owned(),
             head: text[..parts.body].to_owned(),
@@ -86,7 +88,7 @@ pub(crate) fn parse_yaml(file: &str, source: &[u8]) -> (Option<Document>, Vec<Di
     let document = text_of(file, source, &mut out).and_then(|text| {
         let text_start = fence::text_start(text);
         let root = recover::mapping(file, text, text_start..text.len(), &mut out)?;
-        characters::check(file, text, &mut out);
+        characters::check(file, text, true, &mut out);
         Some(Document {
             file: file.to_owned(),
             head: text.to_owned(),

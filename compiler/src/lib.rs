@@ -11,6 +11,7 @@ mod dialect;
 mod discover;
 mod draft;
 mod extension;
+mod fix;
 mod frontmatter;
 mod last_good;
 mod resolve;
@@ -44,9 +45,10 @@ pub use compare::{
 };
 pub use config::{ConfigValue, read_config};
 pub use diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Related, Severity, Span};
-pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally, evaluate};
+pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally};
+pub use fix::{FileOnDisk, Fixed, FixedFile, Refused, fix};
 pub use profile::{ByProfile, Profile, Profiles};
-pub use report::{Location, Report, Suppression};
+pub use report::{Location, Report, Run, Suppression, sarif_failure};
 pub use reuse::{FileStates, Previous};
 pub use rules::{Guide, rules_page};
 

@@ -1,27 +1,71 @@
 //! All diagnostics of one run, and how people and programs read them: one file
 //! per output format. Text from a file reaches a terminal only escaped.
 
+mod github;
 mod human;
 mod json;
 mod location;
+mod markdown;
+mod sarif;
 mod short;
+mod uri;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Severity, Span};
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::profile::Profile;
 
+use location::LineIndex;
 pub use location::Location;
+pub use sarif::failure as sarif_failure;
 
 /// All diagnostics of one run, sorted, with the text of the files they point into.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     diagnostics: Vec<Diagnostic>,
     suppressed: Vec<(Diagnostic, Suppression)>,
-    sources: BTreeMap<String, Arc<[u8]>>,
+    /// What is quoted. Credentials in it are masked, so that no form of the report repeats them.
+    sources: BTreeMap<String, Arc<SourceText>>,
+}
+
+/// The text of a file, indexed when it is first pointed into.
+#[derive(Debug)]
+struct SourceText {
+    bytes: Arc<[u8]>,
+    lines: OnceLock<LineIndex>,
+}
+
+impl SourceText {
+    fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(&self.bytes))
+    }
+
+    fn locate(&self, span: Span) -> Location {
+        self.lines().locate(&self.bytes, span)
+    }
+
+    /// The line that contains an offset, without its line end.
+    fn line_around(&self, at: usize) -> Range<usize> {
+        self.lines().line_around(&self.bytes, at)
+    }
+}
+
+/// The run that a log is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The version of the program.
+    pub version: &'a str,
+    /// The working directory: files below it are named relative to it.
+    pub directory: &'a Path,
+    /// With what it ends.
+    pub exit_code: u8,
+    /// Why, if that is not 0.
+    pub exit_reason: Option<&'a str>,
 }
 
 /// Why a finding does not count.
@@ -44,23 +88,32 @@ impl Report {
     ) -> Self {
         diagnostics.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
         diagnostics.dedup();
-        let mut sources = BTreeMap::new();
+        let mut quoted: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
         for diagnostic in &diagnostics {
             let own = diagnostic.span.map(|_| &diagnostic.file);
             let related = diagnostic.related.iter().filter(|it| it.span.is_some());
             let files = related.map(|it| it.file.as_ref().unwrap_or(&diagnostic.file));
             for file in files.chain(own) {
-                if !sources.contains_key(file)
+                if !quoted.contains_key(file)
                     && let Some(bytes) = source(file)
                 {
-                    sources.insert(file.clone(), bytes);
+                    quoted.insert(file.clone(), bytes);
                 }
             }
         }
+        for secret in diagnostics.iter().filter(|it| it.code == Code::SecretValue) {
+            if let (Some(bytes), Some(span)) = (quoted.get_mut(&secret.file), secret.span) {
+                mask(Arc::make_mut(bytes), span);
+            }
+        }
+        let sources = quoted.into_iter().map(|(file, bytes)| {
+            let lines = OnceLock::new();
+            (file, Arc::new(SourceText { bytes, lines }))
+        });
         Self {
             diagnostics,
             suppressed: Vec::new(),
-            sources,
+            sources: sources.collect(),
         }
     }
 
@@ -70,7 +123,8 @@ impl Report {
         self.sources.extend(other.sources);
         self.diagnostics.extend(other.diagnostics);
         self.suppressed.extend(other.suppressed);
-        let merged = Self::new(self.diagnostics, |file| self.sources.get(file).cloned());
+        let source = |file: &str| Some(Arc::clone(&self.sources.get(file)?.bytes));
+        let merged = Self::new(self.diagnostics, source);
         Self {
             suppressed: self.suppressed,
             ..merged
@@ -138,12 +192,10 @@ impl Report {
     /// The first line that a diagnostic points to, and what is marked of it.
     pub fn marked<'a>(&'a self, it: &Diagnostic) -> Option<(&'a [u8], &'a [u8])> {
         let (source, span) = (self.source(&it.file)?, it.span?);
-        let at = span.start.min(source.len());
-        let before = source[..at].iter().rposition(|&byte| byte == b'\n');
-        let after = source[at..].iter().position(|&byte| byte == b'\n');
-        let end = after.map_or(source.len(), |it| at + it);
-        let line = &source[before.map_or(0, |it| it + 1)..end];
-        Some((line, &source[at..span.end.clamp(at, end)]))
+        let at = span.start.min(source.bytes.len());
+        let line = source.line_around(at);
+        let marked = at..span.end.clamp(at, line.end.max(at));
+        Some((&source.bytes[line], &source.bytes[marked]))
     }
 
     /// The report in order of severity, then as before.
@@ -162,7 +214,12 @@ impl Report {
     /// For people: message, position, the line itself with the spot marked, and
     /// what to do. `color` adds terminal colours.
     pub fn render_human(&self, color: bool) -> String {
-        human::render(self, color)
+        human::render(self, color, None)
+    }
+
+    /// The same for a terminal with this number of columns.
+    pub fn render_terminal(&self, color: bool, columns: usize) -> String {
+        human::render(self, color, Some(columns))
     }
 
     /// One line each: `file:line:column: severity[code]: message; help`.
@@ -171,20 +228,56 @@ impl Report {
         self.diagnostics.iter().map(render).collect()
     }
 
+    /// One workflow command of GitHub Actions each, which becomes an annotation.
+    pub fn render_github(&self, directory: &Path) -> String {
+        github::render(self, directory)
+    }
+
+    /// For a comment on a pull request: Markdown of GitHub, in which no text of a file is more than
+    /// text. Of many findings the first ones.
+    pub fn render_markdown(&self) -> String {
+        markdown::render(self)
+    }
+
     /// For programs: a JSON array with one object per diagnostic.
     pub fn to_json(&self) -> Value {
         let render = |it| json::render(self, it);
         self.diagnostics.iter().map(render).collect()
     }
 
-    /// Lines and columns of a span in a file, if a diagnostic points into that file.
-    pub fn locate(&self, file: &str, span: Option<Span>) -> Option<Location> {
-        Some(Location::of(self.source(file)?, span?))
+    /// A log in SARIF 2.1.0.
+    pub fn to_sarif(&self, run: Run<'_>) -> Value {
+        sarif::log(self, run)
     }
 
-    /// The bytes of a file that a diagnostic points into.
-    fn source(&self, file: &str) -> Option<&[u8]> {
+    /// Lines and columns of a span in a file, if a diagnostic points into that file.
+    pub fn locate(&self, file: &str, span: Option<Span>) -> Option<Location> {
+        Some(self.source(file)?.locate(span?))
+    }
+
+    /// The text of a file that a diagnostic points into.
+    fn source(&self, file: &str) -> Option<&SourceText> {
         self.sources.get(file).map(AsRef::as_ref)
+    }
+}
+
+/// The first characters of a credential, which say what it is.
+const UNMASKED: usize = 4;
+
+/// Masks a credential, except for its first characters and for the line `-----BEGIN … KEY-----`.
+fn mask(bytes: &mut [u8], span: Span) {
+    let Some(secret) = bytes.get_mut(span.range()) else {
+        return;
+    };
+    let head = if secret.starts_with(b"-----") {
+        let end = memchr::memmem::find(&secret[5..], b"-----");
+        end.map_or(secret.len(), |end| end + 10)
+    } else {
+        UNMASKED
+    };
+    let is_of_secret = |it: &&mut u8| it.is_ascii_graphic();
+    for byte in secret.iter_mut().skip(head).filter(is_of_secret) {
+        *byte = b'*';
     }
 }
 

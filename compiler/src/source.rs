@@ -12,7 +12,7 @@ mod read_error;
 mod walk;
 mod walked_paths;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,6 +71,8 @@ pub(crate) struct Tree {
     /// One for each requested root, in that order; then the content roots around some of them, each
     /// with at most one file.
     pub(crate) roots: Vec<TreeRoot>,
+    /// Texts that take the place of what is on disk, by real paths.
+    pub(crate) edited: BTreeMap<PathBuf, Arc<[u8]>>,
     limits: Limits,
     /// Bytes that may still be read.
     budget: u64,
@@ -155,6 +157,7 @@ pub(crate) fn walk(roots: &[Root], limits: Limits) -> Tree {
     }
     Tree {
         roots: walked,
+        edited: BTreeMap::new(),
         limits,
         budget: limits.total_bytes,
         reads: 0,
@@ -218,6 +221,7 @@ impl Tree {
             let entry = self.roots[id.root].get_mut(id.entry);
             match result {
                 Ok(bytes) => {
+                    let bytes = self.edited.get(&entry.real).cloned().unwrap_or(bytes);
                     self.budget = self.budget.saturating_sub(bytes.len() as u64);
                     entry.bytes = Some(bytes);
                 }
@@ -266,15 +270,17 @@ impl Tree {
 
     /// The bytes of a file, by the name that diagnostics use.
     pub(crate) fn source_of(&self, shown: &str) -> Option<Arc<[u8]>> {
-        for root in &self.roots {
+        self.entry_of(shown)?.bytes.clone()
+    }
+
+    /// The entry of a file that was read, by the name that diagnostics use.
+    pub(crate) fn entry_of(&self, shown: &str) -> Option<&TreeEntry> {
+        self.roots.iter().find_map(|root| {
             let prefix = root.shown("x");
-            let below = shown.strip_prefix(prefix.strip_suffix('x')?);
-            let entry = below.and_then(|path| root.get(root.find_declared(path)?));
-            if let Some(bytes) = entry.and_then(|it| it.bytes.as_ref()) {
-                return Some(Arc::clone(bytes));
-            }
-        }
-        None
+            let path = shown.strip_prefix(prefix.strip_suffix('x')?)?;
+            let entry = root.get(root.find_declared(path)?)?;
+            entry.bytes.is_some().then_some(entry)
+        })
     }
 
     /// Whether the system has refused to read something.

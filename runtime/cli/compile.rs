@@ -23,13 +23,10 @@ pub(crate) const ABOUT_MISSING: &str =
 
 const EXAMPLES: &str = "\
 Examples:
-  skillbundle compile --check skills            check, write nothing
   skillbundle compile skills -o team.skb        make a bundle
   skillbundle compile .agent/skills vendor/skills -o all.skb
                                                 from two directories; the first wins
-  skillbundle compile --check skills/pdf/SKILL.md
-                                                check one skill
-  skillbundle compile --check skills --json     findings for a script
+  skillbundle compile skills -o team.skb --json findings for a script
   skillbundle compile skills --commit -o team.skb
                                                 note the commit, if nothing differs from it
   skillbundle compile --repo https://github.com/org/skills -o team.skb
@@ -38,7 +35,7 @@ Examples:
   skillbundle compile skills -o - | ssh host 'cat > team.skb'
                                                 to standard output
 
-If there are errors, or no skills, nothing is written, and an older bundle stays as it is.
+If there are errors, nothing is written, and an older bundle stays as it is.
 --allow-errors writes the bundle without the skills that have errors. The bundle depends on the
 content of the directories and on nothing else.
 Exit codes: 0 no errors, 1 errors found, 2 could not run.";
@@ -61,7 +58,7 @@ pub(crate) struct Args {
     /// Write the bundle to this file, which may only replace a bundle; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only report problems
+    /// Only report problems: the same as `skillbundle check`
     #[arg(long)]
     check: bool,
     /// Write the bundle without the skills that have errors; the exit code stays 1

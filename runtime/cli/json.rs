@@ -23,7 +23,7 @@ use crate::embedded;
 #[cfg(feature = "compile")]
 pub(crate) use authoring::{Compilation, NewSkill};
 #[cfg(feature = "compile")]
-pub(crate) use check::{Check, Explanation, Rule};
+pub(crate) use check::{Check, CheckPolicy, Explanation, NotFixed, Rule};
 #[cfg(feature = "compile")]
 pub(crate) use comparison::Comparison;
 #[cfg(feature = "compile")]

@@ -40,6 +40,10 @@ Exit codes: 0 made, 2 could not run.";
 // Arguments of `new`. (A doc comment would become the command's description.)
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub(crate) struct Args {
     /// Name of the skill: 1 to 64 lower-case letters, digits and single hyphens
     name: Option<String>,

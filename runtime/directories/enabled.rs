@@ -23,7 +23,8 @@ pub(crate) use examine::examine;
 use notices::{findings, first_error, hidden_skills, summary};
 use once::check_directory;
 pub(crate) use once::{
-    bundle_of, check, compile, compile_once, compile_over_embedded, compile_with_requests, evaluate,
+    bundle_of, check, compile, compile_once, compile_over_embedded, compile_with_requests,
+    evaluate, existing,
 };
 
 use super::generations::{DeclaredFiles, Generations, Note};
@@ -502,6 +503,20 @@ fn read(states: &[State]) -> Vec<usize> {
     let states = states.iter().enumerate();
     let read = states.filter(|(_, state)| **state == State::Read);
     read.map(|(at, _)| at).collect()
+}
+
+/// What a check of these roots reads, given the declared files that the last one found.
+pub(crate) fn watched(roots: &[SkillRoot], declared: &[Vec<String>]) -> WatchPaths {
+    let mut roots = compiler_roots(roots);
+    for (root, declared) in roots.iter_mut().zip(declared) {
+        root.declared.clone_from(declared);
+    }
+    let walked = skillbundle_compiler::walked_paths(&roots);
+    WatchPaths {
+        directories: walked.directories,
+        entries: walked.entries,
+        files: walked.files,
+    }
 }
 
 fn compiler_roots(roots: &[SkillRoot]) -> Vec<Root> {

@@ -252,7 +252,7 @@ fn the_workflow_fails_if_a_skill_has_an_error() {
     let (step, ended) = runner.run(&yaml(WORKFLOW));
     assert_eq!((&*step, ended.code), ("Check", Some(1)), "{}", ended.stderr);
     assert!(
-        ended.stdout.contains("skills/bad/SKILL.md"),
+        ended.stdout.contains("::error file=skills/bad/SKILL.md,"),
         "{}",
         ended.stdout
     );
@@ -336,12 +336,19 @@ fn inputs(action: &Value, set: &[(&str, &str)]) -> Vec<(String, String)> {
     declared.iter().map(value).collect()
 }
 
+/// A checkout, the inputs, the last step that runs, and its exit code.
+type ActionCase = (
+    Runner,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    i32,
+);
+
 #[test]
 fn the_action_builds_its_own_source_and_checks() {
     let action = yaml(ACTION);
-    let version = env!("CARGO_PKG_VERSION");
     let last = "Check the skills";
-    let cases: [(Runner, &[(&str, &str)], &str, i32); 9] = [
+    let cases: [ActionCase; 11] = [
         (Runner::new(), &[], last, 0),
         (Runner::broken(), &[], last, 1),
         (
@@ -364,7 +371,19 @@ fn the_action_builds_its_own_source_and_checks() {
         ),
         (Runner::new(), &[("profile", "nobody")], last, 2),
         (Runner::new(), &[("against", "skills")], last, 0),
-        (Runner::new(), &[("version", version)], last, 0),
+        (
+            Runner::new(),
+            &[("sarif", "true"), ("strict", "true")],
+            last,
+            0,
+        ),
+        (Runner::broken(), &[("sarif", "true")], last, 1),
+        (
+            Runner::new(),
+            &[("version", env!("CARGO_PKG_VERSION"))],
+            last,
+            0,
+        ),
         (
             Runner::new(),
             &[("version", "999.0.0")],
@@ -380,6 +399,12 @@ fn the_action_builds_its_own_source_and_checks() {
         if at == last {
             let program = &runner.values["steps.source.outputs.program"];
             assert!(Path::new(program).exists(), "{program}");
+            let log = fs::read(runner.temp.path("skillbundle.sarif"));
+            assert_eq!(log.is_ok(), set.contains(&("sarif", "true")), "{said}");
+            if let Ok(log) = log {
+                let log: Value = serde_json::from_slice(&log).expect("JSON");
+                assert_eq!(log["version"], "2.1.0", "{said}");
+            }
             let on_path = runner.script("command -v skillbundle", true, &[]);
             assert_eq!(on_path.stdout.trim_end(), program, "later steps find it");
         }

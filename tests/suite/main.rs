@@ -3,6 +3,9 @@
 
 mod audience;
 mod cases;
+mod check_fixes;
+mod check_formats;
+mod check_policy;
 mod ci_files;
 mod cli;
 mod corpus;

@@ -120,8 +120,8 @@ fn a_script_works_from_anywhere_and_is_served() {
     for (options, page) in [(&[][..], "a/SKILL.md"), (&["--tree"], "a.md")] {
         let project = Project::new();
         let ran = new(&project, &[&["a", "--with-script"], options].concat());
-        let made = format!("{page}\na/scripts/count.sh\n");
-        assert_eq!(ran.stdout, made, "{}", ran.stderr);
+        let paths = format!("{page}\na/scripts/count.sh\n");
+        assert_eq!(ran.stdout, paths, "{}", ran.stderr);
         let script = project.path("a/scripts/count.sh");
         let mode = fs::metadata(&script).expect("made").permissions().mode();
         assert_eq!(mode & 0o100, 0o100);

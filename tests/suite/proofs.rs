@@ -123,10 +123,7 @@ fn a_bundle_a_directory_and_a_revision_give_the_same_comparison() {
     let lost: Vec<&str> = (by_directory["rerouted"].as_array().expect("a list").iter())
         .filter_map(|it| it["request"].as_str())
         .collect();
-    assert_eq!(
-        lost,
-        ["Use when asked to \"sign a contract\".", "sign a contract"]
-    );
+    assert_eq!(lost, ["sign a contract"]);
     let claude = &by_directory["hosts"][0];
     assert_eq!(claude["host"], "claude");
     assert_eq!(claude["host_before"]["listed_count"], 3);
@@ -139,7 +136,7 @@ fn a_bundle_a_directory_and_a_revision_give_the_same_comparison() {
     assert_eq!(named["comparison"]["against_commit"], head);
     // The lost request is a finding, too.
     let found = short(&project, &["skills", "--against", "main"]);
-    let finding = "skills/pdf/SKILL.md:3:14: warning[request-rerouted]: `sign a contract` \
+    let finding = "skills/pdf/SKILL.md:3:73: warning[request-rerouted]: `sign a contract` \
         found `pdf` and is routed to `sign` now";
     assert!(found.iter().any(|it| it.starts_with(finding)), "{found:?}");
     let strict = check(&project, &["skills", "--against", "main", "--strict"]);
@@ -163,7 +160,7 @@ fn the_report_for_people_is_short_lists() {
         "~  csv    description; SKILL.md",
         "lost  sign a contract",
         "bytes of the bundle",
-        "bytes in context: Claude Code, ",
+        "skills named to models: every host",
     ] {
         assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
     }

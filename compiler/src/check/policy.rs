@@ -8,7 +8,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::diagnostic::{Code, Severity};
 use crate::profile::Profiles;
-use crate::source::Tree;
+use crate::source::{Tree, TreeRoot};
 
 /// Severities by rule; `None` turns a rule off.
 pub type Severities = BTreeMap<Code, Option<Severity>>;
@@ -115,15 +115,18 @@ struct Place {
     name: String,
     root: usize,
     real: PathBuf,
+    /// Whether it is the directory around the root, which may have settings for it.
+    is_around: bool,
 }
 
 impl Places {
     pub(super) fn of(tree: &Tree) -> Self {
-        let place = |(at, root): (usize, &crate::source::TreeRoot)| Place {
+        let place = |(at, root): (usize, &TreeRoot)| Place {
             prefix: root.shown("x").trim_end_matches('x').to_owned(),
             name: root.shown(""),
             root: root.within.unwrap_or(at),
             real: root.real.clone(),
+            is_around: root.within.is_some(),
         };
         let mut places: Vec<_> = tree.roots.iter().enumerate().map(place).collect();
         // A root in another one is the closer place.
@@ -146,8 +149,7 @@ impl Places {
     /// The real path of a root's directory.
     pub fn root(&self, root: usize) -> Option<&Path> {
         let mut places = self.0.iter();
-        // The directory around it, if that has settings, comes later in the alphabet of lengths.
-        let place = places.find(|it| it.root == root)?;
+        let place = places.find(|it| it.root == root && !it.is_around)?;
         Some(&place.real)
     }
 }

@@ -6,11 +6,12 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{MarkdownFile, common, missing, text};
 use crate::assets;
-use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Severity, Span};
 use crate::draft::{Draft, FileOrigin};
-use crate::frontmatter::{Fields, keys};
+use crate::frontmatter::{Fields, keys, plain_or_quoted};
 use crate::paths::file_name;
-use crate::rules::{checkout, fields};
+use crate::rules::checkout;
+use crate::rules::fields::{self, wrong_with_name};
 
 /// Reads a `SKILL.md`. Without a name or a description it is not a skill.
 pub(crate) fn read(
@@ -145,10 +146,14 @@ fn compare_names(
         "write `name: {folder}` or rename the folder; some hosts require equal names"
     ));
     // The name of a root's directory depends on who cloned it.
-    out.push(if directory.is_empty() {
-        diagnostic.severity(Severity::Info)
-    } else {
-        diagnostic
+    out.push(match span {
+        _ if directory.is_empty() => diagnostic.severity(Severity::Info),
+        // A folder without a lawful name is no better than the name.
+        Some(span) if wrong_with_name(&folder).is_none() => {
+            let edit = (span, plain_or_quoted(&folder));
+            diagnostic.fixed_by(Applicability::Unsafe, [edit])
+        }
+        _ => diagnostic,
     });
 }
 

@@ -36,7 +36,8 @@ pub(super) fn split(file: &str, text: &str, out: &mut Vec<Diagnostic>) -> Option
                 "the file begins with a byte order mark",
             )
             .at(Span::from(0..text_start))
-            .help("save it as UTF-8 without a byte order mark"),
+            .help("save it as UTF-8 without a byte order mark")
+            .fix(Span::from(0..text_start), ""),
         );
     }
     let first = line_at(text, text_start);

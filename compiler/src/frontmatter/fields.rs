@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::node::{Entry, Node, NodeKind, Style};
 use super::typing::{self, Typed};
 use super::{Document, recover};
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Span};
 
 /// The keys of one mapping, with their values.
 #[derive(Debug, Clone, Copy)]
@@ -57,8 +57,7 @@ impl<'a> Fields<'a> {
         if let Some(misread) = misread {
             let message = format!("`{key}` should be text, but {misread}");
             let diagnostic = self.diagnostic(Code::NotText, entry, message);
-            let range = &entry.value.range;
-            out.push(quoting(diagnostic, range, &text));
+            out.push(quoting(diagnostic, &[(&entry.value.range, &text)]));
         }
         Some(text)
     }
@@ -107,7 +106,7 @@ impl<'a> Fields<'a> {
             misread.extend(problem.map(|problem| (problem, &item.range, text.clone())));
             texts.push(text);
         }
-        if let Some(((problem, range, text), more)) = misread.split_first() {
+        if let Some(((problem, range, _), more)) = misread.split_first() {
             let more = match more.len() {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
@@ -115,7 +114,10 @@ impl<'a> Fields<'a> {
             let message = format!("items of `{key}` should be text, but {problem}{more}");
             let diagnostic = self.document.diagnostic(Code::NotText, message);
             let diagnostic = diagnostic.at(Span::from(*range));
-            out.push(quoting(diagnostic, range, text));
+            let items = misread
+                .iter()
+                .map(|(_, range, text)| (*range, text.as_str()));
+            out.push(quoting(diagnostic, &items.collect::<Vec<_>>()));
         }
         Some(texts)
     }
@@ -191,7 +193,13 @@ impl<'a> Fields<'a> {
         if !spaced {
             let message = format!("`{key}` should be names separated by spaces");
             let diagnostic = self.diagnostic(Code::ToolListShape, entry, message);
-            out.push(diagnostic.help(format!("every host understands `{key}: {portable}`")));
+            let diagnostic = diagnostic.help(format!("every host understands `{key}: {portable}`"));
+            out.push(match self.in_place_of(entry) {
+                Some(span) if split_tools(&portable) == names => {
+                    diagnostic.fix(span, format!(": {}", plain_or_quoted(&portable)))
+                }
+                _ => diagnostic,
+            });
         }
         Some(names)
     }
@@ -271,21 +279,62 @@ impl<'a> Fields<'a> {
             return None;
         }
         let key = &entry.key.text;
-        let span = Span::from(&(from + hash..from + line.len()));
+        let (begin, end) = (from + hash, from + line.len());
         let message = format!("`{key}` loses this text, since ` #` begins a comment");
         let diagnostic = self.document.diagnostic(Code::TextLostToComment, message);
-        Some(diagnostic.at(span).help("put the whole value in quotes"))
+        let diagnostic = diagnostic.at(Span::from(begin..end));
+        let diagnostic = diagnostic.help("put the whole value in quotes");
+        let begin = if entry.value.range.is_empty() {
+            begin
+        } else {
+            entry.value.range.start
+        };
+        let whole = self.document.source(&(begin..end));
+        if whole.contains('\n') {
+            return Some(diagnostic);
+        }
+        let edit = (Span::from(begin..end), recover::quote(whole));
+        Some(diagnostic.fixed_by(Applicability::Unsafe, [edit]))
+    }
+
+    /// What to replace so that the value is on the line of its key: everything behind the key. `None`
+    /// if a comment would be lost.
+    fn in_place_of(&self, entry: &Entry) -> Option<Span> {
+        let from = entry.key.range.end;
+        let value = self.document.source(&entry.value.range).trim_end();
+        let to = entry.value.range.start + value.len();
+        let between = self.document.source(&(from..entry.value.range.start));
+        // The range of a list that is not indented begins after its first hyphen.
+        let signs: String = between.split_whitespace().collect();
+        let is_bare = matches!(&*signs, ":" | ":-") && !value.contains('#');
+        is_bare.then(|| Span::from(from..to))
     }
 }
 
-/// Adds the fix that quotes a value of one line.
-fn quoting(diagnostic: Diagnostic, range: &Range<usize>, text: &str) -> Diagnostic {
-    if range.is_empty() || text.contains('\n') {
-        return diagnostic.help("write it as one text, in quotes");
+/// A text as a scalar of YAML: as it is if every reader takes it as text.
+pub(crate) fn plain_or_quoted(text: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_.()/* :".contains(it);
+    let begins_plain = text.starts_with(|it: char| it.is_ascii_alphabetic());
+    let is_split = text.contains(": ") || text.ends_with([':', ' ']);
+    if begins_plain && text.chars().all(is_plain) && !is_split && typing::misread_as(text).is_none()
+    {
+        text.to_owned()
+    } else {
+        recover::quote(text)
     }
-    let quoted = recover::quote(text);
-    let help = format!("put it in quotes: {quoted}");
-    diagnostic.help(help).fix(Span::from(range), quoted)
+}
+
+/// Adds the fix that quotes values of one line, each with its text.
+fn quoting(diagnostic: Diagnostic, values: &[(&Range<usize>, &str)]) -> Diagnostic {
+    let is_line =
+        |(range, text): &&(&Range<usize>, &str)| !range.is_empty() && !text.contains('\n');
+    let mut lines = values.iter().filter(is_line).peekable();
+    let Some((_, first)) = lines.peek() else {
+        return diagnostic.help("write it as one text, in quotes");
+    };
+    let help = format!("put it in quotes: {}", recover::quote(first));
+    let edits = lines.map(|(range, text)| (Span::from(*range), recover::quote(text)));
+    diagnostic.help(help).fixed_by(Applicability::Safe, edits)
 }
 
 /// The range of the value; of the key if the value is empty.

@@ -6,7 +6,7 @@ use skillbundle_search::{suggest, typos};
 
 use super::node::Entry;
 use super::{Document, Fields};
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Span};
 
 // Keys that the compiler itself reads.
 pub(crate) const ARGS: &str = "args";
@@ -208,7 +208,26 @@ fn unknown(document: &Document, entry: &Entry, meant: &str) -> Diagnostic {
         .diagnostic(Code::UnknownKey, format!("unknown key `{key}`"))
         .at(span)
         .help(format!("did you mean `{meant}`?"))
-        .fix(span, meant)
+        .fixed_by(
+            certainty(key, meant, all().map(|known| known.name)),
+            [(span, meant.to_owned())],
+        )
+}
+
+/// Whether a mistyped word can only be the one that it was probably meant to be: one mistake, and no
+/// other word is close.
+pub(crate) fn certainty<'a>(
+    typed: &str,
+    meant: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Applicability {
+    let is_close = |word: &&str| typos(typed, word).is_some();
+    let close = known.into_iter().filter(is_close).count();
+    if close == 1 && typos(typed, meant) <= Some(1) {
+        Applicability::Safe
+    } else {
+        Applicability::Unsafe
+    }
 }
 
 /// The key that an unknown one was probably meant to be.

@@ -19,7 +19,7 @@ use edits::{Edits, Patched};
 use repair::Repair;
 
 pub(super) use edits::Edit;
-pub(super) use repair::quote;
+pub(crate) use repair::quote;
 
 /// Parser events, in all attempts together, after which nothing more is repaired.
 /// The largest accepted frontmatter takes about 12,000; real ones at most 60. One

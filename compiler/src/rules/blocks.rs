@@ -1,6 +1,45 @@
 //! The blocks of Markdown that a line is in, read line by line: fenced code and comments. Enough for
 //! texts that are searched for something else.
 
+use std::ops::Range;
+
+/// A block of fenced code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fenced<'a> {
+    /// The language that the fence names, or nothing.
+    pub(super) language: &'a str,
+    /// Where its lines are in the text.
+    pub(super) content: Range<usize>,
+}
+
+/// Every block of fenced code, in order. One that is not closed ends with the text.
+pub(super) fn fenced(text: &str) -> Vec<Fenced<'_>> {
+    let mut found: Vec<Fenced<'_>> = Vec::new();
+    let (mut at, mut block) = (0, Block::Text);
+    for line in text.split_inclusive('\n') {
+        let next = block.after(line);
+        let is_code = |it: Block| matches!(it, Block::Fence(..));
+        let after = at + line.len();
+        match (is_code(block), is_code(next)) {
+            (false, true) => {
+                let opening = line.trim_start_matches([' ', '\t', '>']).trim_end();
+                let info = fence(opening).map_or("", |(_, _, info)| info.trim());
+                let language = info.split([' ', ',', '{', ':']).next().unwrap_or_default();
+                let content = after..after;
+                found.push(Fenced { language, content });
+            }
+            (true, true) => {
+                if let Some(open) = found.last_mut() {
+                    open.content.end = after;
+                }
+            }
+            _ => {}
+        }
+        (at, block) = (after, next);
+    }
+    found
+}
+
 /// The block that contains a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Block {

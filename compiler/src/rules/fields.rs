@@ -3,9 +3,11 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Severity, Span};
 use crate::dialect::MarkdownFile;
-use crate::frontmatter::{Entry, Fields, Node, NodeKind, Style, keys, loses_digits};
+use crate::frontmatter::{
+    Entry, Fields, Node, NodeKind, Style, keys, loses_digits, plain_or_quoted, quote,
+};
 use crate::profile::Profile;
 
 /// Most characters of a name: the specification; Codex skips the skill, VS Code cuts the name.
@@ -104,7 +106,18 @@ impl Checker<'_> {
         } else {
             format!("write `name: {better}`, and call the folder `{better}` too")
         };
+        let fixed = if wrong_with_name(folder).is_none() {
+            folder
+        } else {
+            &better
+        };
         let diagnostic = self.report(Code::NameCharacters, span, what).help(help);
+        let diagnostic = if fixed.is_empty() {
+            diagnostic
+        } else {
+            let edit = (span, plain_or_quoted(fixed));
+            diagnostic.fixed_by(Applicability::Unsafe, [edit])
+        };
         out.push(diagnostic);
         out
     }
@@ -181,7 +194,13 @@ impl Checker<'_> {
             let message = format!("`{}` in `metadata` is {what}{more}", first.key.text);
             let help = "the specification has a map of text to text; put the value in quotes, or make it one line of text";
             let span = Span::from(&first.key.range);
-            out.push(self.report(Code::MetadataShape, span, message).help(help));
+            let diagnostic = self.report(Code::MetadataShape, span, message).help(help);
+            let quoted: Vec<_> = others.iter().filter_map(|it| quoted(&it.value)).collect();
+            out.push(if quoted.is_empty() {
+                diagnostic
+            } else {
+                diagnostic.fixed_by(Applicability::Safe, quoted)
+            });
         }
         for entry in entries {
             out.extend(self.digits(&entry.key.text, &entry.value));
@@ -239,8 +258,18 @@ impl Checker<'_> {
     }
 }
 
+/// The edit that makes a text of a number, boolean or date in one line.
+fn quoted(value: &Node) -> Option<(Span, String)> {
+    match &value.kind {
+        NodeKind::Scalar { text, .. } if !text.contains('\n') => {
+            Some((Span::from(&value.range), quote(text)))
+        }
+        _ => None,
+    }
+}
+
 /// What a name has that the specification does not allow.
-fn wrong_with_name(name: &str) -> Option<String> {
+pub(crate) fn wrong_with_name(name: &str) -> Option<String> {
     let is_wrong = |it: &char| !(it.is_alphanumeric() || *it == '-');
     let is_upper = |it: char| it.to_lowercase().next() != Some(it);
     if let Some(other) = name.chars().find(is_wrong) {

@@ -2,7 +2,7 @@
 //! those that lead out of the skill, and those to files that do not exist. In doubt nothing is
 //! reported, since skills are full of examples.
 
-mod scan;
+pub(super) mod scan;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -53,9 +53,6 @@ const DIRECTIONS: &[&str] = &[
 
 /// Most references of one file to files that do not exist that are reported one by one.
 const MOST_BROKEN: usize = 50;
-
-/// How much of the text before a path in backticks can direct the reader to it, in bytes.
-const BEFORE: usize = 64;
 
 /// Directories of a skill whose pages the reader is sent to: their references are the skill's too. Pages
 /// elsewhere are as often templates, whose links are for another place.
@@ -279,7 +276,7 @@ impl<'a> Judge<'a> {
         let resolved = resolved?;
         let is_example = if found.notation == Notation::Code {
             !file_name(path).contains('.')
-                || !is_direction(root, home, path, line_before(text, found.at))
+                || !is_direction(root, home, path, scan::before(text, found.at))
         } else {
             !file_name(path).contains('.') && !root.has(&format!("{resolved}.md"))
         };
@@ -364,14 +361,6 @@ impl<'a> Judge<'a> {
         let at = self.folded[directory].get(&fold(path))?;
         Some(&root.entries[*at].path)
     }
-}
-
-/// The text before a place on its line, as much as can direct the reader.
-fn line_before(text: &str, at: usize) -> &str {
-    let from = at.saturating_sub(BEFORE);
-    let from = (from..=at).find(|it| text.is_char_boundary(*it));
-    let before = &text[from.unwrap_or(at)..at];
-    before.rsplit('\n').next().unwrap_or_default()
 }
 
 /// A path below the root, from a folder below the root.

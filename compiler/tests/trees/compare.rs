@@ -125,21 +125,15 @@ fn a_greedy_new_skill_takes_what_others_say_of_themselves() {
     let greedy = "Sign a contract, sign contracts, sign documents. Use to \"sign a contract\"";
     new.file("s/sign/SKILL.md", skill("sign-contract", greedy));
     let found = compared(&base(), &new);
-    assert_eq!(
-        rerouted(&found)[..2],
-        [
-            "lost \"Use when asked to \\\"sign a contract\\\".\": pdf -> sign",
-            "lost \"sign a contract\": pdf -> sign",
-        ]
-    );
-    let first = &found.rerouted[1];
+    assert_eq!(rerouted(&found), ["lost \"sign a contract\": pdf -> sign"]);
+    let first = &found.rerouted[0];
     assert_eq!(first.origin, Origin::Own("description"));
     assert_eq!(first.expected, ["pdf"]);
     let findings = found.report.render_plain();
     let finding = findings.lines().find(|it| it.contains("`sign a contract`"));
     let finding = finding.expect("a finding");
     assert!(
-        finding.contains("s/pdf/SKILL.md:3:14: warning[request-rerouted]: `sign a contract` found `pdf` and is routed to `sign` now; "),
+        finding.contains("s/pdf/SKILL.md:3:73: warning[request-rerouted]: `sign a contract` found `pdf` and is routed to `sign` now; "),
         "{finding}"
     );
     assert!(

@@ -4,84 +4,99 @@ use anyhow::Result;
 use skillbundle_compiler::{CheckOptions, Checked, Profiles, Severity};
 use skillbundle_search::suggest;
 
-use super::against::{Against, against};
-use super::{Args, FailOn, Format};
+use super::against::against;
+use super::counting::{Counting, Kind};
+use super::format::{self, Outcome};
+use super::{Args, Format, fix, watch};
 use crate::Exit;
 use crate::cli::display::counted;
-use crate::cli::json::{self, Envelope};
-use crate::cli::output::{Output, with_help};
+use crate::cli::json;
+use crate::cli::output::with_help;
 use crate::directories;
+use crate::sources::SkillRoot;
 
 /// Checks, prints the findings, and says whether they fail.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let options = CheckOptions::new(profiles(&args.profiles)?);
-    let (roots, _) = args.sources.roots("check")?;
-    let (mut checked, bundle) = directories::check(&roots, &options)?;
+    if args.print_schema {
+        return format::print_schema();
+    }
+    let profiles = profiles(&args.profiles)?;
+    let (roots, is_default) = args.sources.roots("check")?;
+    args.fixing
+        .allow(is_default, !args.sources.repo.is_empty())?;
+    if args.policy.watch {
+        return watch::run(args, &roots, || once(args, &profiles, &roots));
+    }
+    Ok(once(args, &profiles, &roots)?.exit)
+}
+
+/// A check that was made.
+pub(super) struct Made {
+    pub(super) exit: Exit,
+    /// For each root its declared files that a walk leaves out.
+    pub(super) declared: Vec<Vec<String>>,
+}
+
+fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
+    let read = directories::existing(roots)?;
+    let mut counting = Counting::new(args, read)?;
+    let mut options = CheckOptions::new(profiles.clone());
+    options.policies = counting.policies();
+    let fixed = args.fixing.find(&options, |options| {
+        let mut checked = directories::check(roots, options)?.0;
+        counting.apply(&mut checked)?;
+        Ok(checked)
+    })?;
+    if let Some(fixed) = fixed.as_ref().filter(|_| args.fixing.diff) {
+        fix::print_diff(fixed)?;
+        let is_clean = fixed.files.is_empty() && counting.failure(&fixed.checked).is_none();
+        let declared = fixed.checked.declared.clone();
+        return Ok(Made::new(is_clean, declared));
+    }
+    let applied = fixed.map(|fixed| fix::write(fixed, roots));
+    let (mut checked, bundle) = directories::check(roots, &options)?;
     let against = match &args.against {
-        Some(old) => Some(against(old, &roots, &checked, bundle)?),
+        Some(old) => Some(against(old, roots, &checked, bundle)?),
         None => None,
     };
     if let Some(against) = &against {
         checked.add(against.comparison.report.clone(), &options);
     }
-    let failure = failure(args, &checked);
-    let mut out = Output::new();
-    match args.format() {
-        Format::Json => {
-            let body = body(&checked, &options, against.as_ref(), failure.as_deref());
-            out.json(&Envelope::new("check", body))?;
-        }
-        format => {
-            let shown = checked.report.clone().at_least(args.least_shown());
-            let findings = if format == Format::Short {
-                shown.render_plain()
-            } else {
-                shown.render_human(out.style().color)
-            };
-            out.bytes(findings.as_bytes())?;
-            if let Some(against) = against.filter(|_| format == Format::Human) {
-                against.print(&mut out, args.verbose)?;
-            }
-            out.line(&summary(args, &checked, &options))?;
-            out.line(&match &failure {
-                Some(reason) => format!("exit code 1: {reason}"),
-                None => "exit code 0".to_owned(),
-            })?;
-        }
+    counting.apply(&mut checked)?;
+    let failure = counting.failure(&checked);
+    let outcome = Outcome {
+        checked: &checked,
+        options: &options,
+        least_shown: counting.least_shown(),
+        summary: summary(&counting, &checked, &options),
+        notes: counting.notes(&checked),
+        policy: policy(&counting, &checked, &options),
+        file_count: files(&checked),
+        failure: failure.as_deref(),
+        against: against.as_ref(),
+        applied: applied.as_ref(),
+    };
+    format::print(args, outcome)?;
+    Ok(Made::new(failure.is_none(), checked.declared))
+}
+
+impl Made {
+    fn new(is_clean: bool, declared: Vec<Vec<String>>) -> Self {
+        let exit = if is_clean {
+            Exit::Success
+        } else {
+            Exit::ProblemsFound
+        };
+        Self { exit, declared }
     }
-    out.finish()?;
-    Ok(if failure.is_some() {
-        Exit::ProblemsFound
-    } else {
-        Exit::Success
-    })
 }
 
 impl Args {
-    fn format(&self) -> Format {
+    pub(super) fn format(&self) -> Format {
         if self.json {
             Format::Json
         } else {
             self.format.unwrap_or(Format::Human)
-        }
-    }
-
-    fn least_shown(&self) -> Severity {
-        if self.verbose || self.fail_on == Some(FailOn::Info) {
-            Severity::Info
-        } else {
-            Severity::Warning
-        }
-    }
-
-    /// The least severity that fails.
-    fn fails_from(&self) -> Option<Severity> {
-        match self.fail_on {
-            _ if self.strict => Some(Severity::Warning),
-            None | Some(FailOn::Error) => Some(Severity::Error),
-            Some(FailOn::Warning) => Some(Severity::Warning),
-            Some(FailOn::Info) => Some(Severity::Info),
-            Some(FailOn::Never) => None,
         }
     }
 }
@@ -104,38 +119,18 @@ fn profiles(names: &[String]) -> Result<Profiles> {
     })
 }
 
-/// Why the check fails, if it does.
-fn failure(args: &Args, checked: &Checked) -> Option<String> {
-    let count = |severity| checked.report.count(severity);
-    let failing = [
-        (Severity::Error, "error"),
-        (Severity::Warning, "warning"),
-        (Severity::Info, "note"),
-    ];
-    let least = args.fails_from();
-    let failing = failing.into_iter().filter(|it| Some(it.0) <= least);
-    let found: Vec<_> = failing
-        .map(|(severity, word)| (count(severity), word))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| counted(count as u64, word))
-        .collect();
-    if !found.is_empty() {
-        return Some(found.join(" and "));
-    }
-    let warnings = count(Severity::Warning);
-    let most = args.max_warnings.filter(|most| warnings > *most)?;
-    let warnings = counted(warnings as u64, "warning");
-    Some(format!("{warnings}, and --max-warnings allows {most}"))
-}
-
 /// `12 skills with 34 files checked for portable: 1 error, 2 warnings, 3 notes (-v shows them)`.
-fn summary(args: &Args, checked: &Checked, options: &CheckOptions) -> String {
+fn summary(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -> String {
     let count = |severity, word| counted(checked.report.count(severity) as u64, word);
     let hidden =
-        args.least_shown() > Severity::Warning || checked.report.count(Severity::Info) == 0;
+        counting.least_shown() > Severity::Warning || checked.report.count(Severity::Info) == 0;
     let more = if hidden { "" } else { " (-v shows them)" };
+    let ignored = match counting.unchecked(checked, options) {
+        0 => String::new(),
+        count => format!(", {count} of them ignored"),
+    };
     format!(
-        "{} with {} checked for {}: {}, {}, {}{more}",
+        "{} with {} checked for {}{ignored}: {}, {}, {}{more}",
         counted(checked.set.offered().len() as u64, "skill"),
         counted(files(checked), "file"),
         options.profiles.name(),
@@ -145,27 +140,20 @@ fn summary(args: &Args, checked: &Checked, options: &CheckOptions) -> String {
     )
 }
 
+/// What does not count, and by which settings.
+fn policy(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -> json::CheckPolicy {
+    let settings = counting.files().into_iter();
+    json::CheckPolicy {
+        settings_files: settings.map(str::to_owned).collect(),
+        unchecked_count: counting.unchecked(checked, options),
+        suppressed_count: Kind::Comment.count(checked),
+        baseline_count: Kind::Baseline.count(checked),
+        baseline_gone_count: counting.gone,
+        unchanged_count: Kind::Unchanged.count(checked),
+    }
+}
+
 fn files(checked: &Checked) -> u64 {
     let skills = checked.set.offered().iter();
     skills.map(|skill| skill.files.len() as u64).sum()
-}
-
-fn body<'a>(
-    checked: &Checked,
-    options: &'a CheckOptions,
-    against: Option<&'a Against>,
-    failure: Option<&'a str>,
-) -> json::Check<'a> {
-    json::Check {
-        findings: checked.report.to_json(),
-        error_count: checked.report.count(Severity::Error),
-        warning_count: checked.report.count(Severity::Warning),
-        info_count: checked.report.count(Severity::Info),
-        skill_count: checked.set.offered().len(),
-        file_count: files(checked),
-        profile: options.profiles.name(),
-        failure,
-        comparison: against
-            .map(|it| json::Comparison::new(&it.name, it.commit.as_deref(), &it.comparison)),
-    }
 }

@@ -6,6 +6,17 @@ use skillbundle_compiler::Code;
 
 use super::Comparison;
 
+/// What does not count in a check, and by which settings.
+#[derive(Default, Serialize)]
+pub(crate) struct CheckPolicy {
+    pub(crate) settings_files: Vec<String>,
+    pub(crate) unchecked_count: usize,
+    pub(crate) suppressed_count: usize,
+    pub(crate) baseline_count: usize,
+    pub(crate) baseline_gone_count: usize,
+    pub(crate) unchanged_count: usize,
+}
+
 /// The body of `check`.
 #[derive(Serialize)]
 pub(crate) struct Check<'a> {
@@ -17,7 +28,20 @@ pub(crate) struct Check<'a> {
     pub(crate) file_count: u64,
     pub(crate) profile: &'a str,
     pub(crate) failure: Option<&'a str>,
+    pub(crate) fixed_count: usize,
+    pub(crate) not_fixed: Vec<NotFixed<'a>>,
+    pub(crate) fixable_count: usize,
+    pub(crate) unsafe_fixable_count: usize,
+    #[serde(flatten)]
+    pub(crate) policy: CheckPolicy,
     pub(crate) comparison: Option<Comparison<'a>>,
+}
+
+/// Something that was not fixed.
+#[derive(Serialize)]
+pub(crate) struct NotFixed<'a> {
+    pub(crate) place: &'a str,
+    pub(crate) reason: &'a str,
 }
 
 /// The body of `explain`.

@@ -103,9 +103,11 @@ fn keep_named(
     if only.iter().any(Option::is_some) {
         select((set, report, failed), &compiler_roots(roots), &only);
     }
+    // Settings can make an error of it a warning, or leave it out.
+    let has_failed = |root: u32| failed.iter().any(|it| it.root == root);
     for (index, root) in (0..).zip(roots) {
         let is_empty = !set.skills.iter().any(|skill| skill.root == index);
-        if root.only.is_some() && is_empty && !report.has_errors() {
+        if root.only.is_some() && is_empty && !report.has_errors() && !has_failed(index) {
             let file = sources::names(std::slice::from_ref(root));
             return Err(with_help(
                 &format!("{file} is not a skill"),

@@ -67,24 +67,9 @@ pub fn write_revision(
     into: &Path,
     (timeout, max_bytes): (Duration, u64),
 ) -> Result<Revision, GitError> {
-    let unknown = || GitError::NoRevision {
-        wanted: revision.to_owned(),
-    };
-    // Git would take the first for an option, and reads no text after the others.
-    if revision.is_empty() || revision.starts_with('-') || revision.contains(char::is_control) {
-        return Err(unknown());
-    }
+    check_revision(revision)?;
     let repository = Repository::around(directory, timeout)?;
-    let wanted = format!("{revision}^{{commit}}");
-    let arguments = ["rev-parse", "--verify", "--end-of-options", &wanted];
-    let commit = repository.git(&arguments).map_err(|error| match error {
-        GitError::Failed { .. } => unknown(),
-        error => error,
-    })?;
-    // `^HEAD` is everything but what it names.
-    if !commit.bytes().all(|it| it.is_ascii_hexdigit()) {
-        return Err(unknown());
-    }
+    let commit = repository.commit(revision)?;
     let prefix = repository.prefix.as_os_str().as_encoded_bytes();
     let is_wanted = |path: &[u8]| {
         let name = path
@@ -104,17 +89,31 @@ pub fn write_revision(
     })
 }
 
+/// Refuses what git would take for an option, or reads nothing after.
+pub(crate) fn check_revision(revision: &str) -> Result<(), GitError> {
+    if revision.is_empty() || revision.starts_with('-') || revision.contains(char::is_control) {
+        return Err(no_revision(revision));
+    }
+    Ok(())
+}
+
+fn no_revision(revision: &str) -> GitError {
+    GitError::NoRevision {
+        wanted: revision.to_owned(),
+    }
+}
+
 /// The repository that a directory is in.
-struct Repository {
-    program: Program,
-    limits: Limits,
+pub(crate) struct Repository {
+    pub(crate) program: Program,
+    pub(crate) limits: Limits,
     git_dir: PathBuf,
     /// Where the directory is in it: empty, or with a slash at its end.
     prefix: PathBuf,
 }
 
 impl Repository {
-    fn around(directory: &Path, timeout: Duration) -> Result<Self, GitError> {
+    pub(crate) fn around(directory: &Path, timeout: Duration) -> Result<Self, GitError> {
         let limits = Limits {
             deadline: Instant::now() + timeout,
             timeout,
@@ -131,8 +130,23 @@ impl Repository {
         Ok(repository)
     }
 
+    /// The commit that a revision names, which [`check_revision`] has passed.
+    pub(crate) fn commit(&self, revision: &str) -> Result<String, GitError> {
+        let wanted = format!("{revision}^{{commit}}");
+        let arguments = ["rev-parse", "--verify", "--end-of-options", &wanted];
+        let commit = self.git(&arguments).map_err(|error| match error {
+            GitError::Failed { .. } => no_revision(revision),
+            error => error,
+        })?;
+        // `^HEAD` is everything but what it names.
+        if !commit.bytes().all(|it| it.is_ascii_hexdigit()) {
+            return Err(no_revision(revision));
+        }
+        Ok(commit)
+    }
+
     /// What git answers, without the end of the line.
-    fn git(&self, arguments: &[&str]) -> Result<String, GitError> {
+    pub(crate) fn git(&self, arguments: &[&str]) -> Result<String, GitError> {
         let output = self.program.call(arguments).output(&self.limits)?;
         let text = String::from_utf8_lossy(&output);
         Ok(text.trim_end_matches(['\n', '\r']).to_owned())

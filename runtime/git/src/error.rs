@@ -84,6 +84,21 @@ pub enum GitError {
         /// What was asked for.
         wanted: String,
     },
+    /// The directory is in no repository.
+    #[error("{} is in no git repository", shown(&.0.display().to_string()))]
+    NoRepository(PathBuf),
+    /// The checked out commit and a revision have no commit in common, as far as is known here.
+    #[error("`{}` and the checked out commit have no common commit{}", shown(.wanted), if *.is_shallow {
+        " in this clone, which is shallow"
+    } else {
+        ""
+    })]
+    NoMergeBase {
+        /// What was asked for.
+        wanted: String,
+        /// Whether the history was cut when it was cloned.
+        is_shallow: bool,
+    },
     /// There is no such directory in the commit.
     #[error("no directory `{wanted}` in commit {commit}")]
     NoDirectory {
@@ -219,6 +234,12 @@ impl GitError {
             Self::TooManyFiles { .. } | Self::TooMuch { .. } => {
                 Some("name a directory of it: URL#BRANCH:DIRECTORY")
             }
+            Self::NoRepository(_) => Some("name a directory in a git repository"),
+            Self::NoMergeBase {
+                is_shallow: true, ..
+            } => Some(
+                "fetch the history: `git fetch --unshallow`, or `fetch-depth: 0` in the checkout of CI",
+            ),
             Self::NoRevision { .. } => Some(
                 "name a branch, a tag or a hash; where only the newest commit was fetched, as in \
                     CI, `git fetch origin BRANCH` brings `origin/BRANCH`",

@@ -8,6 +8,7 @@
 //! A [`Location`] is what people type; a [`Mirror`] is one such location in one directory. What
 //! [`Mirror::sync`] cannot bring up to date stays as it was. This crate knows no skills.
 
+mod changed;
 mod checkout;
 mod error;
 mod kept;
@@ -18,6 +19,7 @@ mod state;
 mod token;
 mod tree;
 
+pub use changed::{Changes, changed_since};
 pub use checkout::{Head, Revision, write_head, write_revision};
 pub use error::GitError;
 pub use kept::{Kept, kept};

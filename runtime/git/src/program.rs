@@ -247,10 +247,16 @@ impl Program {
         }
     }
 
+    /// The same in another directory.
+    pub(crate) fn at(self, directory: PathBuf) -> Self {
+        Self { directory, ..self }
+    }
+
     /// A call of git with these arguments.
     pub(crate) fn call<'a>(&'a self, arguments: &[&'a str]) -> Call<'a> {
         Call {
             program: self,
+            settings: &[],
             git_dir: None,
             arguments: arguments.iter().map(OsString::from).collect(),
             remote: None,
@@ -262,6 +268,7 @@ impl Program {
 /// A call of git that has not begun.
 pub(crate) struct Call<'a> {
     program: &'a Program,
+    settings: &'a [(String, String)],
     git_dir: Option<&'a Path>,
     arguments: Vec<OsString>,
     remote: Option<(&'a Location, Option<&'a Token>)>,
@@ -272,6 +279,12 @@ impl<'a> Call<'a> {
     /// In this repository.
     pub(crate) const fn in_repository(mut self, git_dir: &'a Path) -> Self {
         self.git_dir = Some(git_dir);
+        self
+    }
+
+    /// With this configuration over that of files.
+    pub(crate) const fn configured(mut self, settings: &'a [(String, String)]) -> Self {
+        self.settings = settings;
         self
     }
 
@@ -403,7 +416,9 @@ impl<'a> Call<'a> {
         let header = header
             .as_ref()
             .map(|(key, value)| (key.as_str(), value.as_str()));
-        for (at, (key, value)) in overrides.chain(header).enumerate() {
+        let settings = self.settings.iter();
+        let settings = settings.map(|(key, value)| (key.as_str(), value.as_str()));
+        for (at, (key, value)) in overrides.chain(header).chain(settings).enumerate() {
             command.env(format!("GIT_CONFIG_KEY_{at}"), key);
             command.env(format!("GIT_CONFIG_VALUE_{at}"), value);
             command.env("GIT_CONFIG_COUNT", (at + 1).to_string());

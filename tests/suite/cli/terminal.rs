@@ -15,7 +15,7 @@ use crate::project::assert_same;
 
 /// Runs the command to its end on a terminal with this many columns, on which
 /// nobody types anything but Ctrl-D.
-fn on_terminal(command: &mut Command, columns: u16) -> String {
+pub(crate) fn on_terminal(command: &mut Command, columns: u16) -> String {
     typing(command, columns, "").0
 }
 

@@ -199,7 +199,7 @@ fn char_at(text: &str, at: usize) -> Range<usize> {
 }
 
 /// A text as a quoted YAML scalar, without escapes if possible.
-pub(in crate::frontmatter) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let plain = |it: char| !is_control(it) && it != '\n' && it != '\u{85}';
     if text.chars().all(plain) {
         if !text.contains(['"', '\\']) {

@@ -107,7 +107,7 @@ proptest! {
 
     #[test]
     fn quoted_text_comes_back(text in any::<String>()) {
-        let source = format!("---\nv: {}\n---\n", recover::quote(&text));
+        let source = format!("---\nv: {}\n---\n", quote(&text));
         let (document, _) = parse("f", source.as_bytes());
         let value = document.and_then(|it| it.fields().text("v", &mut Vec::new()));
         prop_assert_eq!(value, Some(text));

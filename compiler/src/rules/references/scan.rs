@@ -9,18 +9,18 @@ use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
 /// A possible reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reference<'a> {
+pub(in crate::rules) struct Reference<'a> {
     /// Byte offset in the text.
-    pub(super) at: usize,
+    pub(in crate::rules) at: usize,
     /// The target as written.
-    pub(super) target: &'a str,
+    pub(in crate::rules) target: &'a str,
     /// How it is written.
-    pub(super) notation: Notation,
+    pub(in crate::rules) notation: Notation,
 }
 
 /// How a reference is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notation {
+pub(in crate::rules) enum Notation {
     /// `[text](target)`, `![text](target)` or `[label]: target`.
     Link,
     /// `` `target` ``.
@@ -29,9 +29,9 @@ pub(super) enum Notation {
 
 /// What a text has.
 #[derive(Debug, Default)]
-pub(super) struct Scanned<'a> {
+pub(in crate::rules) struct Scanned<'a> {
     /// All possible references, in order.
-    pub(super) references: Vec<Reference<'a>>,
+    pub(in crate::rules) references: Vec<Reference<'a>>,
     /// The blocks of code.
     code: Vec<Range<usize>>,
 }
@@ -70,7 +70,7 @@ fn ends_path(letter: char) -> bool {
 }
 
 /// Scans a text in one pass. A text that would take too many steps has no references.
-pub(super) fn scan(text: &str) -> Scanned<'_> {
+pub(in crate::rules) fn scan(text: &str) -> Scanned<'_> {
     let mut found = Scanned::default();
     if steps(text) > MOST_STEPS {
         return found;
@@ -115,6 +115,17 @@ impl<'a> Scanned<'a> {
         let words = words.map(|it| it.trim_end_matches('.'));
         words.filter(|it| !it.is_empty()).collect()
     }
+}
+
+/// How much of the text before a path in backticks can direct the reader to it, in bytes.
+const BEFORE: usize = 64;
+
+/// The text before a place on its line, as much as can direct the reader.
+pub(in crate::rules) fn before(text: &str, at: usize) -> &str {
+    let from = at.saturating_sub(BEFORE);
+    let from = (from..=at).find(|it| text.is_char_boundary(*it));
+    let before = &text[from.unwrap_or(at)..at];
+    before.rsplit('\n').next().unwrap_or_default()
 }
 
 /// Whether a character can be in the path of a reference.

@@ -128,11 +128,12 @@ impl Against {
             }
         }
         for (what, old, new, titles) in of_hosts {
-            add(
-                format!("{what}: {}", titles.join(", ")),
-                old as u64,
-                new as u64,
-            );
+            let hosts = if titles.len() == self.comparison.hosts.len() {
+                "every host".to_owned()
+            } else {
+                titles.join(", ")
+            };
+            add(format!("{what}: {hosts}"), old as u64, new as u64);
         }
         rows
     }

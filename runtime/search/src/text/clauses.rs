@@ -96,6 +96,9 @@ const QUOTES: &[(char, char)] = &[
 /// a stray one.
 const LONGEST_QUOTE: usize = 80;
 
+/// A sentence of which one part in so many is quoted, or more, says no more than its quotations.
+const MOST_QUOTED: usize = 3;
+
 /// The parts of a description, in order: the longest stretches that say the same, what the skill is
 /// for or what it is not for. `is_other` returns whether a name is that of another skill.
 pub(crate) fn runs<'t>(text: &'t str, is_other: impl Fn(&str) -> bool) -> Vec<Run<'t>> {
@@ -137,13 +140,17 @@ pub(crate) fn runs<'t>(text: &'t str, is_other: impl Fn(&str) -> bool) -> Vec<Ru
 }
 
 /// What a description says that the skill is for: the phrases that it quotes, then its sentences,
-/// without those that say what the skill is not for. `is_other` returns whether a name is that of
-/// another skill.
+/// without those that say what the skill is not for or that do little but quote. `is_other` returns
+/// whether a name is that of another skill.
 pub fn sayings(text: &str, is_other: impl Fn(&str) -> bool) -> Vec<&str> {
     let runs = runs(text, is_other);
     let positive = || runs.iter().filter(|run| !run.is_negative);
     let phrases = positive().flat_map(|run| quoted(run.text));
-    let sentences = positive().flat_map(|run| sentences(run.text));
+    let says_more = |sentence: &&str| {
+        let quoted: usize = quoted(sentence).iter().map(|it| it.len()).sum();
+        quoted * MOST_QUOTED < sentence.len()
+    };
+    let sentences = positive().flat_map(|run| sentences(run.text).filter(says_more));
     let sayings = phrases.chain(sentences).map(str::trim);
     sayings.filter(|it| !it.is_empty()).collect()
 }
@@ -376,11 +383,12 @@ mod tests {
 
     #[test]
     fn what_a_description_says_is_phrases_and_then_sentences() {
-        let text = "Fills forms. Use for \"sign here\". Do not use for \"tables\".\n\nSigns them";
+        let text = "Fills \"PDF\" forms and flattens them. Use for \"sign here\". Do not use for \
+            \"tables\".\n\nSigns them";
         let expected = [
+            "PDF",
             "sign here",
-            "Fills forms.",
-            "Use for \"sign here\".",
+            "Fills \"PDF\" forms and flattens them.",
             "Signs them",
         ];
         assert_eq!(sayings(text, |_| false), expected);

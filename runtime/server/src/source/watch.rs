@@ -53,10 +53,35 @@ impl WatchPaths {
     /// otherwise what the system says, for instance that all its watches are in use.
     pub fn try_watch(&self) -> io::Result<()> {
         let watched = Watch::new().and_then(|watch| watch.add(self));
-        watched.map_err(|reason| match reason {
-            Unwatchable::Refused(error) => error,
-            other => io::Error::new(io::ErrorKind::Unsupported, other.to_string()),
-        })
+        watched.map_err(Unwatchable::into_io)
+    }
+}
+
+/// Changes at some places since it was made: for a command that does its work again after each.
+#[derive(Debug)]
+pub struct Watcher(Watch);
+
+impl Watcher {
+    /// Watches what `places` returns. It is called twice, so that nothing that comes in between is
+    /// missed.
+    ///
+    /// # Errors
+    /// As for [`WatchPaths::try_watch`].
+    pub fn new(places: impl Fn() -> WatchPaths) -> io::Result<Self> {
+        let watch = Watch::new().and_then(|watch| {
+            watch.add(&places())?;
+            watch.add(&places())?;
+            Ok(watch)
+        });
+        watch.map(Self).map_err(Unwatchable::into_io)
+    }
+
+    /// Whether something has changed, and then nothing more for a while.
+    pub fn have_settled(&self) -> bool {
+        // Events do not end where programs write all the time.
+        let waited = self.0.waited();
+        let quiet = self.0.quiet_for();
+        quiet.is_some_and(|it| it >= QUIET) || waited.is_some_and(|it| it >= LONGEST)
     }
 }
 
@@ -180,6 +205,12 @@ impl Watch {
         Some(last.elapsed())
     }
 
+    /// How long ago the first change since the last look was; `None` if there was none.
+    fn waited(&self) -> Option<Duration> {
+        let first = self.collect().first?;
+        Some(first.elapsed())
+    }
+
     /// Returns once there are changes that nobody has looked at yet.
     pub(crate) async fn changed(&self) {
         while self.quiet_for().is_none() {
@@ -199,6 +230,15 @@ impl Watch {
 
     fn lock(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Unwatchable {
+    fn into_io(self) -> io::Error {
+        match self {
+            Self::Refused(error) => error,
+            other => io::Error::new(io::ErrorKind::Unsupported, other.to_string()),
+        }
     }
 }
 

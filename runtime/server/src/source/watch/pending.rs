@@ -29,7 +29,7 @@ pub(crate) type WatchedName = (i32, OsString);
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     /// When the first of them came.
-    first: Option<Instant>,
+    pub(super) first: Option<Instant>,
     /// When the last of them came.
     pub(super) last: Option<Instant>,
     /// Whether directories have come or gone, or events were lost.
