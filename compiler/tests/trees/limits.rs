@@ -20,11 +20,10 @@ fn a_skill_too_large_for_hosts_is_reported_at_the_limit() {
         } else {
             &[]
         };
-        assert_eq!(
-            tree.outcome(&["r"]).1,
-            expected,
-            "{count} files of {bytes} bytes"
-        );
+        // That a large file is read in part is a finding of another rule.
+        let found = tree.outcome(&["r"]).1.into_iter();
+        let found: Vec<String> = found.filter(|it| it.contains("skill-too-large")).collect();
+        assert_eq!(found, expected, "{count} files of {bytes} bytes");
     }
 }
 
