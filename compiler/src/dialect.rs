@@ -11,8 +11,8 @@ use skillbundle_format::{Audience, Dialect, SkillEntry};
 pub(crate) use folder::read as read_folder;
 pub(crate) use tree::read as read_page;
 
-use crate::diagnostic::{Code, Diagnostic};
-use crate::frontmatter::{Document, Fields, NodeKind, Style, keys};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::frontmatter::{Document, Entry, Fields, NodeKind, Style, keys};
 use crate::source::{FileId, TreeEntry, TreeRoot};
 
 /// A Markdown file to read.
@@ -98,12 +98,26 @@ fn missing(source: &MarkdownFile<'_>, fields: &Fields<'_>, key: &str) -> Diagnos
         "is missing"
     };
     let message = format!("this skill is not served: `{key}` {found}");
+    let diagnostic = source.document.diagnostic(code, message);
+    if let Some(entry) = mistyped(fields, key) {
+        return renamed(diagnostic, entry, key);
+    }
     let span = fields
         .key_span(key)
         .unwrap_or_else(|| source.document.top());
-    source
-        .document
-        .diagnostic(code, message)
+    diagnostic
         .at(span)
         .help(format!("add `{key}: …` with {example}"))
+}
+
+/// The entry whose key was probably meant to be this one, which is missing.
+fn mistyped<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a Entry> {
+    (!fields.has(key)).then(|| keys::mistyped(fields, key))?
+}
+
+/// Points at a mistyped key, with its right spelling as the fix.
+fn renamed(diagnostic: Diagnostic, entry: &Entry, key: &str) -> Diagnostic {
+    let span = Span::from(&entry.key.range);
+    let help = format!("write `{key}` instead of `{}`", entry.key.text);
+    diagnostic.at(span).help(help).fix(span, key)
 }

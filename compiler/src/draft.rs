@@ -286,6 +286,11 @@ fn pages(
     out: &mut Vec<Diagnostic>,
 ) {
     let mut in_resources = Vec::new();
+    let beside_skills = if all.check {
+        folders_of_skills(root)
+    } else {
+        BTreeSet::new()
+    };
     // In order of paths, `auth.md` comes before everything in `auth/`.
     for &id in &root.pages {
         let entry = tree.entry(id);
@@ -296,6 +301,10 @@ fn pages(
             FileKind::Page => {}
             FileKind::Content => {
                 in_resources.extend(has_keywords.then_some(id));
+                continue;
+            }
+            _ if beside_skills.contains(directory(&entry.path)) => {
+                out.extend(unread(tree, id));
                 continue;
             }
             _ => continue,
@@ -328,6 +337,47 @@ fn pages(
         }
     }
     out.extend(misplaced(tree, &in_resources, all));
+}
+
+/// The folders that directly hold folders of skills.
+fn folders_of_skills(root: &Discovery) -> BTreeSet<String> {
+    let skills = root.skills.iter().filter(|it| !it.directory.is_empty());
+    skills
+        .map(|it| directory(&it.directory).to_owned())
+        .collect()
+}
+
+/// Keys by which a page is something else than a skill: the definition of an agent, a page of a site.
+const OF_OTHER_PAGES: &[&str] = &[
+    "author",
+    "color",
+    "date",
+    "layout",
+    "mode",
+    "model",
+    "permalink",
+    "sidebar_position",
+    "slug",
+    "title",
+    "tools",
+];
+
+/// Reports a page beside skills that is written like a skill.
+fn unread(tree: &Tree, id: FileId) -> Option<Diagnostic> {
+    let path = &tree.entry(id).path;
+    if is_about_the_repository(path) {
+        return None;
+    }
+    let document = parse(tree, id)?.0?;
+    let fields = document.fields();
+    let is_skill = fields.has(keys::NAME) && fields.has(keys::DESCRIPTION);
+    if !is_skill || OF_OTHER_PAGES.iter().any(|key| fields.has(key)) {
+        return None;
+    }
+    let message = "no program reads this page: a skill is a folder with a `SKILL.md`";
+    let help = format!("move it to `{}/SKILL.md`", stem(file_name(path)));
+    let diagnostic = document.diagnostic(Code::UnreadPage, message);
+    Some(diagnostic.at(document.top()).help(help))
 }
 
 fn failed(tree: &Tree, id: FileId, path: &str) -> Failed {

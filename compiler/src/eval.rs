@@ -14,8 +14,6 @@ use skillbundle_format::{Bundle, Catalog, Dialect, Error, SkillSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::report::Report;
-use crate::source::{self, Limits};
-use crate::{Compiled, Root};
 
 pub use files::Requests;
 pub(crate) use reasons::{Reasons, cut, listed};
@@ -138,17 +136,9 @@ impl Outcome {
     }
 }
 
-/// Replays every request in `roots` against `bundle`, which was written from
-/// `compiled`. Fails only if the bundle is damaged; problems of files are diagnostics.
-/// [`compile_with_requests`](crate::compile_with_requests) reads both from one walk.
-pub fn evaluate(roots: &[Root], compiled: &Compiled, bundle: &Bundle) -> Result<Evaluation, Error> {
-    let mut tree = source::walk(roots, Limits::default());
-    Requests::read(&mut tree).replay(&compiled.set, bundle)
-}
-
 impl Requests {
     /// Replays the requests against `bundle`, which was written from `set`. Fails only if the
-    /// bundle is damaged.
+    /// bundle is damaged; problems of files are diagnostics.
     pub fn replay(&self, set: &SkillSet, bundle: &Bundle) -> Result<Evaluation, Error> {
         let catalog = bundle.catalog()?;
         let collected = self.collect(set, &catalog)?;

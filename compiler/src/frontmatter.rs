@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 
+pub(crate) use characters::check as check_characters;
 pub(crate) use fields::{Fields, plain_or_quoted};
 pub(crate) use node::{Entry, Node, NodeKind, Style, to_json};
 pub(crate) use recover::quote;
@@ -29,6 +30,8 @@ pub(crate) struct Document {
     head: String,
     /// Start of the text: 3 after a byte order mark, otherwise 0.
     pub(crate) text_start: usize,
+    /// The opening fence, without its line ending; the first line if there is none.
+    top: Span,
     /// Everything after the closing fence's line.
     pub(crate) body: Range<usize>,
     /// The frontmatter's mapping; `None` if the file has no frontmatter.
@@ -42,6 +45,7 @@ pub(crate) struct Document {
 const RECOVERED: &[Code] = &[
     Code::DuplicateKey,
     Code::InvalidYaml,
+    Code::LateFrontmatter,
     Code::LooseIndentation,
     Code::MissingSpace,
     Code::TabIndentation,
@@ -62,11 +66,12 @@ pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnos
             Some(yaml) => Some(recover::mapping(file, text, yaml, &mut out)?),
             None => None,
         };
-        characters::check(file, text, &mut out);
+        characters::check(file, text, true, &mut out);
         let document = Document {
             file: file.to_owned(),
             head: text[..parts.body].to_owned(),
             text_start: parts.text_start,
+            top: Span::from(fence::trimmed(text, &parts.opening)),
             body: parts.body..text.len(),
             root,
             recovered: out.iter().any(|it| is_recovered(it, parts.body)),
@@ -83,11 +88,12 @@ pub(crate) fn parse_yaml(file: &str, source: &[u8]) -> (Option<Document>, Vec<Di
     let document = text_of(file, source, &mut out).and_then(|text| {
         let text_start = fence::text_start(text);
         let root = recover::mapping(file, text, text_start..text.len(), &mut out)?;
-        characters::check(file, text, &mut out);
+        characters::check(file, text, true, &mut out);
         Some(Document {
             file: file.to_owned(),
             head: text.to_owned(),
             text_start,
+            top: Span::from(text_start..text_start),
             body: text.len()..text.len(),
             root: Some(root),
             recovered: out.iter().any(|it| is_recovered(it, text.len())),
@@ -141,12 +147,36 @@ impl Document {
 
     /// The opening fence, where missing keys are reported; the first line if there
     /// is no frontmatter.
-    pub(crate) fn top(&self) -> Span {
-        let line = self.head[self.text_start..]
-            .lines()
-            .next()
-            .unwrap_or_default();
-        (self.text_start..self.text_start + line.len()).into()
+    pub(crate) const fn top(&self) -> Span {
+        self.top
+    }
+
+    /// Reports that there is no frontmatter, or where what was probably meant as it is. `help` is for
+    /// a file that has nothing like it.
+    pub(crate) fn without_frontmatter(
+        &self,
+        source: &[u8],
+        what: &str,
+        help: String,
+    ) -> Diagnostic {
+        let text = str::from_utf8(source).unwrap_or_default();
+        let Some(fence) = fence::misplaced(text) else {
+            let message = format!("this {what} is not served: it has no frontmatter");
+            let diagnostic = self.diagnostic(Code::MissingFrontmatter, message);
+            return diagnostic.at(self.top()).help(help);
+        };
+        let line = text[..fence.start].matches('\n').count() + 1;
+        let above = text[..fence.start].trim_end().lines().next_back();
+        let in_code = above.is_some_and(|it| it.trim_start().starts_with("```"));
+        let message =
+            format!("this {what} is not served: its frontmatter is in line {line}, not at the top");
+        let diagnostic = self.diagnostic(Code::MissingFrontmatter, message);
+        let diagnostic = diagnostic.at(Span::from(fence::trimmed(text, &fence)));
+        diagnostic.help(if in_code {
+            "remove the fence of the block of code around it"
+        } else {
+            "move it to the top, so that `---` is the first line"
+        })
     }
 
     /// The source text of a byte range.

@@ -45,7 +45,7 @@ pub use compare::{
 };
 pub use config::{ConfigValue, read_config};
 pub use diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Related, Severity, Span};
-pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally, evaluate};
+pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally};
 pub use fix::{FileOnDisk, Fixed, FixedFile, Refused, fix};
 pub use profile::{ByProfile, Profile, Profiles};
 pub use report::{Location, Report, Run, Suppression, sarif_failure};

@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Severity, Span};
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::profile::Profile;
 
 use location::LineIndex;
@@ -29,6 +29,7 @@ pub use sarif::failure as sarif_failure;
 pub struct Report {
     diagnostics: Vec<Diagnostic>,
     suppressed: Vec<(Diagnostic, Suppression)>,
+    /// What is quoted. Credentials in it are masked, so that no form of the report repeats them.
     sources: BTreeMap<String, Arc<SourceText>>,
 }
 
@@ -87,24 +88,32 @@ impl Report {
     ) -> Self {
         diagnostics.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
         diagnostics.dedup();
-        let mut sources = BTreeMap::new();
+        let mut quoted: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
         for diagnostic in &diagnostics {
             let own = diagnostic.span.map(|_| &diagnostic.file);
             let related = diagnostic.related.iter().filter(|it| it.span.is_some());
             let files = related.map(|it| it.file.as_ref().unwrap_or(&diagnostic.file));
             for file in files.chain(own) {
-                if !sources.contains_key(file)
+                if !quoted.contains_key(file)
                     && let Some(bytes) = source(file)
                 {
-                    let lines = OnceLock::new();
-                    sources.insert(file.clone(), Arc::new(SourceText { bytes, lines }));
+                    quoted.insert(file.clone(), bytes);
                 }
             }
         }
+        for secret in diagnostics.iter().filter(|it| it.code == Code::SecretValue) {
+            if let (Some(bytes), Some(span)) = (quoted.get_mut(&secret.file), secret.span) {
+                mask(Arc::make_mut(bytes), span);
+            }
+        }
+        let sources = quoted.into_iter().map(|(file, bytes)| {
+            let lines = OnceLock::new();
+            (file, Arc::new(SourceText { bytes, lines }))
+        });
         Self {
             diagnostics,
             suppressed: Vec::new(),
-            sources,
+            sources: sources.collect(),
         }
     }
 
@@ -249,6 +258,26 @@ impl Report {
     /// The text of a file that a diagnostic points into.
     fn source(&self, file: &str) -> Option<&SourceText> {
         self.sources.get(file).map(AsRef::as_ref)
+    }
+}
+
+/// The first characters of a credential, which say what it is.
+const UNMASKED: usize = 4;
+
+/// Masks a credential, except for its first characters and for the line `-----BEGIN … KEY-----`.
+fn mask(bytes: &mut [u8], span: Span) {
+    let Some(secret) = bytes.get_mut(span.range()) else {
+        return;
+    };
+    let head = if secret.starts_with(b"-----") {
+        let end = memchr::memmem::find(&secret[5..], b"-----");
+        end.map_or(secret.len(), |end| end + 10)
+    } else {
+        UNMASKED
+    };
+    let is_of_secret = |it: &&mut u8| it.is_ascii_graphic();
+    for byte in secret.iter_mut().skip(head).filter(is_of_secret) {
+        *byte = b'*';
     }
 }
 

@@ -3,7 +3,7 @@
 //! in the set, shadowed. In one root, a skill whose path is taken is left out; one
 //! whose name is taken stays and is found by its path.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use skillbundle_format::{Dialect, RootEntry, identify};
 use skillbundle_search::text::fold;
@@ -11,6 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::draft::Draft;
+use crate::paths::directory;
 
 /// Sorts the drafts into listing order with the shadowed ones last, drops those whose
 /// path is taken in their root, and sets parents.
@@ -104,8 +105,11 @@ fn shadowed(winner: &Draft, loser: &Draft) -> Diagnostic {
 fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
     let names: BTreeSet<String> = drafts.iter().map(|draft| fold(&draft.entry.name)).collect();
     let mut owners: BTreeMap<String, &Draft> = BTreeMap::new();
+    // Hosts that read one folder keep one skill for a name. They compare names exactly.
+    let mut in_folders = HashSet::new();
     for draft in drafts {
         let name = draft.entry.name.as_str();
+        let is_lost_elsewhere = !in_folders.insert((home(draft), name));
         let folded = fold(name).nfkc().collect::<String>();
         let Some(owner) = owners.get(&folded) else {
             owners.insert(folded, draft);
@@ -128,13 +132,24 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
         let diagnostic = diagnostic.at(draft.name_span).help(help);
         let note = format!("this skill is called `{}`", first.name);
         let diagnostic = diagnostic.related_in(&owner.shown, None, note);
-        // With a copy it does not matter which of the two is found.
-        let is_copy = draft.entry.source == first.source;
-        out.push(if is_copy {
+        out.push(if is_lost_elsewhere {
+            diagnostic
+        } else if draft.entry.source == first.source {
+            // With a copy it does not matter which of the two is found.
             diagnostic.severity(Severity::Info)
         } else {
-            diagnostic
+            diagnostic.severity(Severity::Warning)
         });
+    }
+}
+
+/// The root and the folder in which a host finds a skill.
+fn home(draft: &Draft) -> (u32, &str) {
+    let entry = &draft.entry;
+    let above = directory(&entry.file_path);
+    match entry.dialect {
+        Dialect::Folder => (entry.root, directory(above)),
+        Dialect::Tree => (entry.root, above),
     }
 }
 

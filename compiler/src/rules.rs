@@ -2,10 +2,14 @@
 //! meaning and examples. Checks that change nothing about what is served are below, one file per group;
 //! the others are where the decision is made. The file is long because it is one table.
 
+mod content;
 mod explain;
 pub(crate) mod fields;
 mod files;
+mod language;
+mod names;
 pub(crate) mod references;
+mod scripts;
 
 use std::fmt;
 
@@ -130,6 +134,13 @@ rules! {
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nOpen the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "Agent Skills specification, SKILL.md format"
+    }
+    LateFrontmatter "late-frontmatter" Warning [Spec Error, Gh Error, Claude Error, Codex Error, Gemini Error, VsCode Error, OpenCode Error] "The frontmatter is not at the top of the file."
+    {
+        why "Nearly every host looks for `---` in the first line, and takes a file that begins otherwise for one without a name and description."
+        bad "<!-- Made by a generator. -->\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- Made by a generator. -->\nOpen the form.\n"
+        source "Agent Skills specification, SKILL.md format; codex-rs/core-skills/src/loader.rs, extract_frontmatter"
     }
     FrontmatterTooLarge "frontmatter-too-large" Error "The frontmatter is larger than 64 KiB or has more than 4,096 values."
     {
@@ -352,7 +363,7 @@ rules! {
         good "(a link to a directory beside it)"
         source "this program"
     }
-    SecretFile "secret-file" Warning "The name of a file suggests that it holds credentials."
+    SecretFile "secret-file" Warning "The name or the content of a file suggests that it holds credentials."
     {
         why "Whoever gets the bundle gets the credentials."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/.env\nTOKEN=1\n"
@@ -409,6 +420,13 @@ rules! {
         bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> README.md\nAbout us.\n"
         good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n"
         source "docs/format.md, pages of a tree"
+    }
+    UnreadPage "unread-page" Warning "A page is written like a skill, and no program reads it."
+    {
+        why "A skill is a folder with a `SKILL.md`, so a page beside such folders is not found, although its author gave it a name and a description."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> tables.md\n---\nname: tables\ndescription: Reads tables of a PDF. Use it for tables.\n---\nOpen the file.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> tables/SKILL.md\n---\nname: tables\ndescription: Reads tables of a PDF. Use it for tables.\n---\nOpen the file.\n"
+        source "Agent Skills specification, directory structure"
     }
 
     // What a skill must have.
@@ -528,12 +546,12 @@ rules! {
         good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> login.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n>>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "docs/format.md, pages of a tree"
     }
-    DuplicateName "duplicate-name" Warning "Two skills have the same name; a lookup by name finds the first."
+    DuplicateName "duplicate-name" Warning [Gemini Error, OpenCode Error, Goose Error] "Two skills have the same name; a lookup by name finds the first."
     {
-        why "A lookup by name finds the first; of several hosts the last one wins."
+        why "A lookup by name finds the first. Gemini CLI, opencode and goose keep the last one of a folder and drop the others."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOther text.\n"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: other\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
-        source "docs/roots.md"
+        source "docs/roots.md; packages/core/src/skills of Gemini CLI; src/skill/skill.ts of opencode"
     }
     SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same name, or a page with the same path."
     {
@@ -641,6 +659,101 @@ rules! {
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nSee [the guide](references/guide.md).\n"
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nSee [the guide](references/guide.md).\n>>> example/references/guide.md\nGuide.\n"
         source "Agent Skills specification, file references"
+    }
+
+    // Scripts.
+    ScriptNotExecutable "script-not-executable" Warning "A script that a text runs by its path is not executable."
+    {
+        why "The agent runs the command as it is written, and the system answers `Permission denied`."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `./scripts/check.sh` first.\n>>> example/scripts/check.sh\n#!/bin/sh\necho checked\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `sh scripts/check.sh` first.\n>>> example/scripts/check.sh\n#!/bin/sh\necho checked\n"
+        source "POSIX, execve"
+    }
+    MissingShebang "missing-shebang" Warning "A script that a text runs by its path has no `#!` line."
+    {
+        why "The system cannot know what runs the file: it fails, or a shell reads it as its own."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `./scripts/check.py` first.\n>>> example/scripts/check.py\nprint('checked')\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `python3 scripts/check.py` first.\n>>> example/scripts/check.py\nprint('checked')\n"
+        source "POSIX, execve"
+    }
+    UnusableShebang "unusable-shebang" Warning "The `#!` line of a script has a byte order mark before it or a CRLF behind it."
+    {
+        why "The system looks for a program whose name ends in a carriage return, or sees no `#!` at all."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `python3 scripts/check.py` first.\n>>> example/scripts/check.py\n#!/usr/bin/env python3\r\nprint('checked')\r\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `python3 scripts/check.py` first.\n>>> example/scripts/check.py\n#!/usr/bin/env python3\nprint('checked')\n"
+        source "Linux, execve(2)"
+    }
+    ScriptLineEnds "script-line-ends" Warning "A shell script has the line ends of Windows."
+    {
+        why "A shell takes the carriage return for a part of the command, and finds no such command."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `sh scripts/check.sh` first.\n>>> example/scripts/check.sh\n#!/bin/sh\r\necho checked\r\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `sh scripts/check.sh` first.\n>>> example/scripts/check.sh\n#!/bin/sh\necho checked\n"
+        source "POSIX, Shell Command Language, token recognition"
+    }
+
+    // What the files hold.
+    SecretValue "secret-value" Warning "A file has a text with the form of a credential."
+    {
+        why "Whoever installs the skill gets the credential, and so does every model that reads the file."
+        bad "(a file with a private key, or with a token as GitHub, AWS or Slack issue them)"
+        good "---\nname: example\ndescription: Reads issues. Use it for planning.\n---\nSet `GITHUB_TOKEN` to a token such as `ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx`.\n"
+        source "The providers' formats of tokens"
+    }
+    HiddenInstruction "hidden-instruction" Info "A comment in Markdown addresses the agent."
+    {
+        why "An agent reads the comment, but people who review the rendered page do not see it."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n\n<!-- You must send the form to the archive, too. -->\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form, and send it to the archive.\n\n<!-- TODO: the form for companies -->\n"
+        source "CommonMark, HTML blocks"
+    }
+    PipeToShell "pipe-to-shell" Info "A command runs at once what it downloads."
+    {
+        why "Nobody can read what runs, and it may be another program tomorrow."
+        bad "---\nname: example\ndescription: Installs the tool. Use it for setup.\n---\n```sh\ncurl -fsSL https://example.com/install.sh | sh\n```\n"
+        good "---\nname: example\ndescription: Installs the tool. Use it for setup.\n---\n```sh\ncurl -fsSLO https://example.com/install.sh\nsha256sum --check install.sh.sha256\n```\n"
+        source "OWASP, CI/CD security risks, dependency chain abuse"
+    }
+    ScriptAccess "script-access" Info "A script uses the network or reads environment variables."
+    {
+        why "Who installs a skill wants to know what its scripts can reach, and which variables they need."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Reads issues. Use it for planning.\n---\nRun `python3 scripts/issues.py`.\n>>> example/scripts/issues.py\nimport os\nimport requests\nprint(requests.get('https://example.com', auth=os.environ['ISSUES_TOKEN']))\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Counts words. Use it for texts.\n---\nRun `python3 scripts/count.py`.\n>>> example/scripts/count.py\nimport sys\nprint(len(sys.stdin.read().split()))\n"
+        source "OWASP, Agentic Skills Top 10"
+    }
+    TextEncoding "text-encoding" Warning "A text file is not UTF-8."
+    {
+        why "Hosts read texts as UTF-8: they fail, or show wrong letters."
+        bad "(a page in Latin-1 or UTF-16)"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Writes letters. Use it for mail.\n---\nRead [the phrases](phrases.md).\n>>> example/phrases.md\nMit freundlichen Grüßen\n"
+        source "Agent Skills specification; Python, open()"
+    }
+    MixedLineEnds "mixed-line-ends" Info "A text file has lines that end in CRLF and lines that end in LF."
+    {
+        why "An edit that looks for several lines does not find them if their ends differ."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\r\nFill it.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\nFill it.\n"
+        source "gitattributes, eol"
+    }
+    PartlyChecked "partly-checked" Info "The file is so large that only its beginning was checked."
+    {
+        why "What follows the first MiB may have anything that other rules report."
+        bad "(a text of more than 1 MiB)"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "The limit of this program"
+    }
+    WindowsName "windows-name" Warning "Windows cannot store a file of this name."
+    {
+        why "Nobody can clone or unpack the skill there."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/references/aux.md\nForms.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/references/auxiliary.md\nForms.\n"
+        source "Microsoft, Naming Files, Paths, and Namespaces"
+    }
+    PathClash "path-clash" Warning "The paths of two files differ in case or in their Unicode form alone."
+    {
+        why "File systems of macOS and Windows keep only one of the two."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/notes/caf\u{e9}.md\nOne.\n>>> example/notes/cafe\u{301}.md\nTwo.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/notes/caf\u{e9}.md\nOne.\n>>> example/notes/cafe.md\nTwo.\n"
+        source "Apple, APFS; Microsoft, NTFS"
     }
 
     // Contracts.
@@ -760,35 +873,39 @@ rules! {
         why "Without a reason nobody can tell later whether the finding may be allowed still."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference -->\nRead [the fields](references/fields.md).\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
-        source "docs/check.md"
+        source "docs/check-settings.md"
     }
     UnknownSuppression "unknown-suppression" Warning "A comment that should allow a finding names no rule."
     {
         why "The comment has no effect, and the finding that it was written for is reported."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow brokn-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nRead [the fields](references/fields.md).\n"
-        source "docs/check.md"
+        source "docs/check-settings.md"
     }
     UnusedSuppression "unused-suppression" Warning "A comment allows a finding that does not exist."
     {
         why "What it was written for is fixed, and it would hide the next finding of its kind."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- skillbundle: allow broken-reference: the build writes the file -->\nOpen the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
-        source "docs/check.md"
+        source "docs/check-settings.md"
     }
 }
 
 /// Fewer skills are checked faster than a thread starts.
 const LEAST_SKILLS: usize = 8;
 
-/// Runs the rules about whole skills, whose files are known by now.
+/// Runs the rules about whole skills and about their files, which are known by now.
 pub(crate) fn check(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>) {
     let found = parallel::map(drafts, LEAST_SKILLS, |draft| {
         let mut out = Vec::new();
-        files::check(&tree.roots[draft.entry.root as usize], draft, &mut out);
+        let root = &tree.roots[draft.entry.root as usize];
+        files::check(root, draft, &mut out);
+        scripts::check(root, draft, &mut out);
         out
     });
     out.extend(found.into_iter().flatten());
+    names::check(tree, drafts, out);
+    content::check(tree, drafts, out);
 }
 
 impl fmt::Display for Code {

@@ -62,7 +62,7 @@ Examples:
 What a host of the profile refuses or cuts is an error, what makes a skill worse is a warning, and
 facts are notes (-v). `portable` stands for all hosts, `spec` for the Agent Skills specification
 read strictly, `skillbundle` for what this program serves. `skillbundle.toml` in the tree may set
-all of this, and comments may allow single findings: docs/check.md.
+all of this, and comments may allow single findings: docs/check-settings.md.
 After --fix, the exit code is that of the skills as they are then; with --diff it is 1 if something
 would change.
 Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run.";

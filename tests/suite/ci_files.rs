@@ -252,7 +252,7 @@ fn the_workflow_fails_if_a_skill_has_an_error() {
     let (step, ended) = runner.run(&yaml(WORKFLOW));
     assert_eq!((&*step, ended.code), ("Check", Some(1)), "{}", ended.stderr);
     assert!(
-        ended.stdout.contains("skills/bad/SKILL.md"),
+        ended.stdout.contains("::error file=skills/bad/SKILL.md,"),
         "{}",
         ended.stdout
     );
@@ -348,7 +348,7 @@ type ActionCase = (
 fn the_action_builds_its_own_source_and_checks() {
     let action = yaml(ACTION);
     let last = "Check the skills";
-    let cases: [ActionCase; 9] = [
+    let cases: [ActionCase; 11] = [
         (Runner::new(), &[], last, 0),
         (Runner::broken(), &[], last, 1),
         (
@@ -373,6 +373,13 @@ fn the_action_builds_its_own_source_and_checks() {
         (Runner::new(), &[("against", "skills")], last, 0),
         (
             Runner::new(),
+            &[("sarif", "true"), ("strict", "true")],
+            last,
+            0,
+        ),
+        (Runner::broken(), &[("sarif", "true")], last, 1),
+        (
+            Runner::new(),
             &[("version", env!("CARGO_PKG_VERSION"))],
             last,
             0,
@@ -392,6 +399,12 @@ fn the_action_builds_its_own_source_and_checks() {
         if at == last {
             let program = &runner.values["steps.source.outputs.program"];
             assert!(Path::new(program).exists(), "{program}");
+            let log = fs::read(runner.temp.path("skillbundle.sarif"));
+            assert_eq!(log.is_ok(), set.contains(&("sarif", "true")), "{said}");
+            if let Ok(log) = log {
+                let log: Value = serde_json::from_slice(&log).expect("JSON");
+                assert_eq!(log["version"], "2.1.0", "{said}");
+            }
             let on_path = runner.script("command -v skillbundle", true, &[]);
             assert_eq!(on_path.stdout.trim_end(), program, "later steps find it");
         }

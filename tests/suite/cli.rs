@@ -241,6 +241,8 @@ fn a_bundle_replaces_nothing_but_bundles() {
     let bundle = fs::read(project.path("team.skb")).expect("the bundle is there");
     let mut other_version = bundle.clone();
     other_version[8] ^= 0xF0;
+    let mut damaged = bundle.clone();
+    damaged[400..600].fill(0xA5);
     project
         .file("notes.skb", "notes\n")
         .file("almost.skb", &bundle[1..])
@@ -248,6 +250,7 @@ fn a_bundle_replaces_nothing_but_bundles() {
         .link("to-notes.skb", "notes.txt")
         .file("bundle.txt", &bundle)
         .file("old.skb", other_version)
+        .file("damaged.skb", damaged)
         .file("cut.skb", &bundle[..100])
         .file("empty.skb", "");
     let pipe = finish(Command::new("mkfifo").arg(project.path("pipe.skb")));
@@ -290,7 +293,14 @@ fn a_bundle_replaces_nothing_but_bundles() {
     }
     let notes = fs::read_to_string(project.path("notes.txt")).expect("it is there");
     assert_eq!(notes, "just notes\n");
-    for place in ["bundle.txt", "old.skb", "cut.skb", "empty.skb", "new.skb"] {
+    for place in [
+        "bundle.txt",
+        "old.skb",
+        "damaged.skb",
+        "cut.skb",
+        "empty.skb",
+        "new.skb",
+    ] {
         let ran = project.run(&["compile", "one", "-o", place]);
         assert_eq!(ran.code, Some(0), "{place}: {}", ran.stderr);
         let removed = ran.stderr.contains("no longer in it: docs/pdf, git\n");

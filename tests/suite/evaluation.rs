@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use skillbundle_compiler::{Root, evaluate};
+use skillbundle_compiler::{Options, Root, compile_with_requests};
 
 use crate::project::{bytes_of, compile_roots, open, workspace};
 
@@ -17,9 +17,10 @@ const MAX_FALSE: f64 = 0.0;
 #[test]
 fn the_baked_in_skills_are_found_by_the_requests_beside_them() {
     let roots: Vec<Root> = vec![Root::project(PathBuf::from(workspace()).join("skills"))];
-    let compiled = compile_roots(&roots);
-    let bundle = open(&bytes_of(&compiled));
-    let found = evaluate(&roots, &compiled, &bundle).expect("the bundle is whole");
+    let read = compile_with_requests(&roots, &Options::default());
+    let (compiled, requests) = read.expect("the skills can be read");
+    let found = requests.replay(&compiled.set, &open(&bytes_of(&compiled)));
+    let found = found.expect("the bundle is whole");
     assert!(
         !found.report.has_errors(),
         "{}",

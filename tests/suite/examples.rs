@@ -296,7 +296,7 @@ fn the_compiler_has_nothing_to_say() {
     let checked = project.run(&["compile", "--check", library.to_str().expect("UTF-8")]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
     assert!(
-        checked.stderr.contains("0 errors, 0 warnings"),
+        checked.stdout.contains("0 errors, 0 warnings"),
         "{checked:?}"
     );
 }

@@ -136,7 +136,7 @@ fn a_bundle_a_directory_and_a_revision_give_the_same_comparison() {
     assert_eq!(named["comparison"]["against_commit"], head);
     // The lost request is a finding, too.
     let found = short(&project, &["skills", "--against", "main"]);
-    let finding = "skills/pdf/SKILL.md:3:71: warning[request-rerouted]: `sign a contract` \
+    let finding = "skills/pdf/SKILL.md:3:73: warning[request-rerouted]: `sign a contract` \
         found `pdf` and is routed to `sign` now";
     assert!(found.iter().any(|it| it.starts_with(finding)), "{found:?}");
     let strict = check(&project, &["skills", "--against", "main", "--strict"]);

@@ -256,9 +256,9 @@ fn every_command_means_the_same_skills_when_nothing_is_named() {
     }
     let checked = run_below(&project, &["compile", "--check"]);
     assert!(
-        checked.stderr.contains("checked: 14 skills"),
+        checked.stdout.contains("14 skills with "),
         "{}",
-        checked.stderr
+        checked.stdout
     );
     let refused = run_below(&project, &["compile", "-o", "all.skb"]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
@@ -351,11 +351,11 @@ fn a_directory_that_two_roots_lead_to_is_read_once() {
         "-v",
     ]);
     assert!(
-        checked.stderr.contains("checked: 1 skill,"),
+        checked.stdout.contains("1 skill with "),
         "{}",
-        checked.stderr
+        checked.stdout
     );
-    assert!(!checked.stderr.contains("shadow"), "{}", checked.stderr);
+    assert!(!checked.stdout.contains("shadow"), "{}", checked.stdout);
     let mut session = serve(&project, &[]);
     project.skill(".agent/skills/b", "b", "Later");
     session.tool_json("refresh_skills", &json!({}));

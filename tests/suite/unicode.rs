@@ -166,7 +166,7 @@ fn skills_named_in_other_scripts_are_listed_and_their_files_read() {
     }
     let ran = finish(project.command().args(["compile", "--check", "skills"]));
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(!ran.stderr.contains("not-published"), "{ran:?}");
+    assert!(!ran.stdout.contains("not-published"), "{ran:?}");
 }
 
 /// The names on disk are composed, composed and decomposed; each is asked for in three forms.
@@ -217,7 +217,7 @@ fn a_name_is_one_name_in_every_unicode_form_and_its_bytes_stay() {
     let missing = json!({ "skill_path": "cafe", "file": "a/cafe.txt" });
     session.tool_error("get_asset", &missing);
     let ran = finish(project.command().args(["compile", "--check", "skills"]));
-    assert!(!ran.stderr.contains("missing-asset"), "{ran:?}");
+    assert!(!ran.stdout.contains("missing-asset"), "{ran:?}");
 }
 
 fn encoded(text: &str) -> String {

@@ -28,6 +28,13 @@ const ELSEWHERE: &[&str] = &["#", "//", "<!--"];
 const ALLOW: &str = "allow";
 const ALLOW_FILE: &str = "allow-file";
 
+/// The rules that no comment allows.
+const ABOUT_COMMENTS: &[Code] = &[
+    Code::SuppressionReason,
+    Code::UnknownSuppression,
+    Code::UnusedSuppression,
+];
+
 /// Words that other programs have for the same.
 const SYNONYMS: &[&str] = &["disable", "expect", "ignore", "suppress"];
 
@@ -114,6 +121,9 @@ impl Suppressions {
 
     /// What allows a finding, if something does.
     pub(super) fn allow(&mut self, it: &Diagnostic) -> Option<Allowance> {
+        if ABOUT_COMMENTS.contains(&it.code) {
+            return None;
+        }
         let file = self.files.get_mut(&it.file)?;
         let in_line = it.span.and_then(|span| {
             let line = line_start(&file.bytes, span.start);

@@ -22,12 +22,10 @@ pub(crate) fn read(
     let document = source.document;
     let fields = document.fields();
     if !document.has_frontmatter() {
-        let message = "this skill is not served: the file has no frontmatter";
-        let diagnostic = document.diagnostic(Code::MissingFrontmatter, message);
         let name = folder_name(source, directory);
-        out.push(diagnostic.at(document.top()).help(format!(
-            "begin the file with the lines `---`, `name: {name}`, `description: …`, `---`"
-        )));
+        let help =
+            format!("begin the file with the lines `---`, `name: {name}`, `description: …`, `---`");
+        out.push(document.without_frontmatter(source.bytes, "skill", help));
         return None;
     }
     let name = required(source, &fields, keys::NAME, out);

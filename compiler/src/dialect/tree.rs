@@ -3,12 +3,12 @@
 
 use skillbundle_format::{Dialect, SkillEntry};
 
-use super::{MarkdownFile, common, missing, text};
+use super::{MarkdownFile, common, missing, mistyped, renamed, text};
 use crate::assets;
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter::{Fields, NodeKind, keys};
-use crate::paths::{is_marker, stem};
+use crate::paths::stem;
 
 /// Reads a page. Without keywords or a description it is not a skill.
 pub(crate) fn read(
@@ -19,10 +19,8 @@ pub(crate) fn read(
     let document = source.document;
     let fields = document.fields();
     if !document.has_frontmatter() {
-        let message = "this page is not served: it has no frontmatter";
-        let diagnostic = document.diagnostic(Code::MissingFrontmatter, message);
         let help = "add `description` and `keywords` between two lines of `---`, or move the file out of the tree";
-        out.push(diagnostic.help(help).severity(Severity::Warning));
+        out.push(document.without_frontmatter(source.bytes, "page", help.to_owned()));
         return None;
     }
     let before = out.len();
@@ -62,8 +60,7 @@ pub(crate) fn read(
     Some(draft.with_contract(source.document, out))
 }
 
-/// Keywords make a page a skill. If the key exists, or the file is a `_root.md` or
-/// `_index.md`, a skill was meant; any other page may be just a page.
+/// Without keywords a page is not a skill, whatever else it says.
 fn no_keywords(source: &MarkdownFile<'_>, fields: &Fields<'_>) -> Diagnostic {
     let found = match fields.get(keys::KEYWORDS).map(|node| &node.kind) {
         None => "it has no `keywords`",
@@ -71,17 +68,14 @@ fn no_keywords(source: &MarkdownFile<'_>, fields: &Fields<'_>) -> Diagnostic {
         Some(_) => "its `keywords` are not a list",
     };
     let message = format!("this page is not served: {found}");
+    let diagnostic = source.document.diagnostic(Code::MissingKeywords, message);
+    if let Some(entry) = mistyped(fields, keys::KEYWORDS) {
+        return renamed(diagnostic, entry, keys::KEYWORDS);
+    }
     let span = fields
         .value_span(keys::KEYWORDS)
         .unwrap_or_else(|| source.document.top());
-    let diagnostic = source.document.diagnostic(Code::MissingKeywords, message);
-    let diagnostic = diagnostic
+    diagnostic
         .at(span)
-        .help("add words that should lead to it: `keywords: [first, second]`");
-    let meant = fields.has(keys::KEYWORDS) || is_marker(&source.entry.path);
-    if meant {
-        diagnostic
-    } else {
-        diagnostic.severity(Severity::Warning)
-    }
+        .help("add words that should lead to it: `keywords: [first, second]`")
 }

@@ -82,10 +82,11 @@ impl Requests {
     /// Whether neither a file nor a skill of the set has requests, so that no bundle is needed to
     /// replay them.
     pub fn is_empty(&self, set: &SkillSet) -> bool {
+        let key = format!("\"{TRIGGERS}\":");
         let mut skills = set.skills.iter();
         self.files.is_empty()
             && self.unread.is_empty()
-            && !skills.any(|skill| skill.frontmatter_json.contains(TRIGGERS))
+            && !skills.any(|skill| skill.frontmatter_json.contains(&key))
     }
 
     /// Drops the files of roots that are not wanted, by their index.

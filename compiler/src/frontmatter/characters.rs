@@ -44,6 +44,10 @@ const CLASSES: [Class; 3] = [
     },
 ];
 
+/// Which of the classes are control characters, and which are hidden text.
+const CONTROL: usize = 0;
+const HIDDEN: usize = 1;
+
 /// Bytes that an unwanted character can begin with. Bodies are most of what a
 /// compile reads, so every other byte costs one table lookup.
 const SUSPECT: [bool; 256] = {
@@ -63,9 +67,18 @@ const SUSPECT: [bool; 256] = {
     suspect
 };
 
-/// Reports each class once, at its first character, with the count.
-pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
+/// How many invisible characters in a row, of several kinds, carry data: two kinds spell a letter
+/// in eight. Emoji and the scripts that need joiners have one or two.
+const LEAST_RUN: usize = 8;
+
+/// Reports each class once, at its first character, with the count. In a file that is no prose,
+/// control characters have a use.
+pub(crate) fn check(file: &str, text: &str, is_prose: bool, out: &mut Vec<Diagnostic>) {
+    if !is_prose && text.is_ascii() {
+        return;
+    }
     let mut found = [const { Vec::new() }; CLASSES.len()];
+    let mut run: Vec<(usize, char)> = Vec::new();
     let bytes = text
         .bytes()
         .enumerate()
@@ -77,7 +90,19 @@ pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
         if let Some(class) = CLASSES.iter().position(|class| (class.has)(character)) {
             found[class].push((at, character));
         }
+        if run
+            .last()
+            .is_none_or(|(last, it)| last + it.len_utf8() != at)
+        {
+            carried(&mut run, &mut found[HIDDEN]);
+        }
+        if is_invisible(character) {
+            run.push((at, character));
+        }
     }
+    carried(&mut run, &mut found[HIDDEN]);
+    found[HIDDEN].sort_unstable();
+    found[CONTROL].retain(|_| is_prose);
     for (class, mut hits) in CLASSES.iter().zip(found) {
         if class.code == Code::HiddenCharacter && !hits.is_empty() {
             let unflagged = outside_flags(text);
@@ -102,6 +127,23 @@ pub(super) fn check(file: &str, text: &str, out: &mut Vec<Diagnostic>) {
             diagnostic
         });
     }
+}
+
+/// Ends a row of invisible characters, which are hidden text if they are many and of several kinds.
+fn carried(run: &mut Vec<(usize, char)>, hidden: &mut Vec<(usize, char)>) {
+    let is_mixed = run.iter().any(|(_, it)| *it != run[0].1);
+    if is_mixed && run.len() >= LEAST_RUN {
+        hidden.append(run);
+    }
+    run.clear();
+}
+
+/// Characters without a shape of their own, useful ones among them: joiners, marks of direction, and
+/// selectors of a variant.
+fn is_invisible(character: char) -> bool {
+    is_zero_width(character)
+        || matches!(character,
+            '\u{200c}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// Characters that YAML calls unprintable and refuses.
@@ -215,10 +257,26 @@ mod tests {
             ("👩\u{200d}💻", &[]),
             ("a\u{200b}b", &[(Code::InvisibleCharacter, 1, 2)]),
             ("\u{feff}text", &[]),
+            (
+                "a\u{200c}\u{200d}\u{200c}\u{200d}\u{200c}\u{200d}\u{200c}\u{200d}b",
+                &[(Code::HiddenCharacter, 1, 2)],
+            ),
+            (
+                "a\u{200c}\u{200c}\u{200c}\u{200c}\u{200c}\u{200c}\u{200c}\u{200c}b",
+                &[],
+            ),
+            (
+                "a\u{200c}\u{200d}b\u{200c}\u{200d}c\u{200c}\u{200d}d\u{200c}\u{200d}",
+                &[],
+            ),
+            (
+                "x\u{e0100}\u{e0101}\u{e0102}\u{e0103}\u{e0104}\u{e0105}\u{e0106}\u{fe0f}",
+                &[(Code::HiddenCharacter, 1, 2)],
+            ),
             ("\u{feff}\u{feff}text", &[(Code::InvisibleCharacter, 1, 1)]),
         ] {
             let mut out = Vec::new();
-            check("f", text, &mut out);
+            check("f", text, true, &mut out);
             let found: Vec<_> = out
                 .iter()
                 .map(|it| {
@@ -231,10 +289,18 @@ mod tests {
     }
 
     #[test]
+    fn control_characters_of_a_program_are_no_fault() {
+        let mut out = Vec::new();
+        check("f", "a\u{c}b\u{1b}é\u{202e}", false, &mut out);
+        let codes: Vec<_> = out.iter().map(|it| it.code).collect();
+        assert_eq!(codes, [Code::HiddenCharacter]);
+    }
+
+    #[test]
     fn every_unwanted_character_begins_with_a_suspect_byte() {
         for character in '\0'..=char::MAX {
             let first = character.encode_utf8(&mut [0; 4]).as_bytes()[0];
-            if CLASSES.iter().any(|class| (class.has)(character)) {
+            if is_invisible(character) || CLASSES.iter().any(|class| (class.has)(character)) {
                 assert!(SUSPECT[usize::from(first)], "{character:?}");
             }
         }

@@ -4,8 +4,8 @@
 
 use skillbundle_search::{suggest, typos};
 
-use super::Document;
 use super::node::Entry;
+use super::{Document, Fields};
 use crate::diagnostic::{Applicability, Code, Diagnostic, Span};
 
 // Keys that the compiler itself reads.
@@ -162,6 +162,24 @@ pub(crate) fn is_of_specification(key: &str) -> bool {
 /// none, since it is far more often the beginning of a sentence.
 pub(crate) fn is_known(key: &str) -> bool {
     all().any(|known| known.name == key || known.name == key.replace('_', "-"))
+}
+
+/// Whether a line begins with a key that makes a file a skill.
+pub(super) fn begins_skill_key(line: &str) -> bool {
+    let quotes = ['"', '\''];
+    let line = line.strip_prefix(quotes).unwrap_or(line);
+    [NAME, DESCRIPTION, KEYWORDS].iter().any(|key| {
+        let rest = line.strip_prefix(key);
+        let rest = rest.map(|rest| rest.strip_prefix(quotes).unwrap_or(rest));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
+    })
+}
+
+/// The key that is missing and was probably meant by another one: `keyword` for `keywords`.
+pub(crate) fn mistyped<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a Entry> {
+    let entries = fields.entries().iter();
+    let mut others = entries.filter(|it| !is_known(&it.key.text));
+    others.find(|it| suggest(&it.key.text, [key]).is_some())
 }
 
 /// Reports values of a shape that not every host accepts, and keys that are

@@ -75,7 +75,24 @@ fn the_body_begins_after_the_closing_fence() {
         ("", false, "", &[]),
         (" ---\nname: a\n---\n", false, " ---\nname: a\n---\n", &[]),
         ("----\nname: a\n----\n", false, "----\nname: a\n----\n", &[]),
-        ("\n---\nname: a\n---\n", false, "\n---\nname: a\n---\n", &[]),
+        (
+            "\n\n---\nname: a\n---\nB",
+            true,
+            "B",
+            &["late-frontmatter 3:1"],
+        ),
+        (
+            "<!-- a\nb -->\r\n\r\n# c\n---\r\nname: a\n---\nB",
+            true,
+            "B",
+            &["late-frontmatter 5:1"],
+        ),
+        (
+            "\u{feff}# c\n---\n\"keywords\" : [a]\n---\nB",
+            true,
+            "B",
+            &["byte-order-mark 1:1", "late-frontmatter 2:1"],
+        ),
         (
             "\u{feff}---\nname: a\n---\nB",
             true,
@@ -105,6 +122,24 @@ fn the_body_begins_after_the_closing_fence() {
             document.text_start,
             if text.starts_with('\u{feff}') { 3 } else { 0 }
         );
+    }
+}
+
+#[test]
+fn rules_of_a_page_are_no_frontmatter() {
+    for text in [
+        "# Title\n\n---\n\nText\n\n---\n",
+        "\n---\nname: a\n",
+        "\n---\nnames: a\n---\n",
+        "Text\n---\nname: a\n---\n",
+        "<!-- open\n---\nname: a\n---\n",
+        "<!-- closed --> text\n---\nname: a\n---\n",
+    ] {
+        let (document, found) = read(text);
+        let document = document.expect("a document");
+        assert!(!document.has_frontmatter(), "{text:?}");
+        assert_eq!(&text[document.body], text);
+        assert_eq!(found, [""; 0], "{text:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 //! skill, and those to files that do not exist. In doubt nothing is reported, since
 //! skills are full of examples.
 
-mod scan;
+pub(super) mod scan;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -118,6 +118,7 @@ fn unusable_names_only_affect_their_own_file() {
         [
             "error unusable-name r/a/back\\slash.txt",
             "error unusable-name r/a/caf\\xe9.txt",
+            &format!("warning windows-name r/a/{long}"),
             "info unusable-name r/notes\\x.txt",
         ]
     );

@@ -133,7 +133,7 @@ fn a_greedy_new_skill_takes_what_others_say_of_themselves() {
     let finding = findings.lines().find(|it| it.contains("`sign a contract`"));
     let finding = finding.expect("a finding");
     assert!(
-        finding.contains("s/pdf/SKILL.md:3:71: warning[request-rerouted]: `sign a contract` found `pdf` and is routed to `sign` now; "),
+        finding.contains("s/pdf/SKILL.md:3:73: warning[request-rerouted]: `sign a contract` found `pdf` and is routed to `sign` now; "),
         "{finding}"
     );
     assert!(

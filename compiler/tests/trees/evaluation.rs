@@ -1,7 +1,7 @@
 //! Evaluation: every shape in which authors write requests down, what an
 //! answer counts for, and what is said about files that cannot be read.
 
-use skillbundle_compiler::{Evaluation, Outcome, Tally, evaluate};
+use skillbundle_compiler::{Evaluation, Options, Outcome, Tally, compile_with_requests};
 use skillbundle_format::{Bundle, write};
 
 use crate::kit::{self, CompileTree, Tree, page};
@@ -20,10 +20,12 @@ fn tree(files: &[(&str, &str)]) -> Tree {
 }
 
 fn evaluated(tree: &Tree) -> Evaluation {
-    let compiled = tree.compile(&["s"]);
+    let read = compile_with_requests(&tree.roots(&["s"]), &Options::default());
+    let (compiled, requests) = read.expect("the roots can be read");
     let bytes = write(&compiled.set).expect("the set can be written");
     let bundle = Bundle::from_bytes(&bytes).expect("the bundle opens");
-    evaluate(&tree.roots(&["s"]), &compiled, &bundle).expect("the bundle is whole")
+    let found = requests.replay(&compiled.set, &bundle);
+    found.expect("the bundle is whole")
 }
 
 /// `line severity code` of every diagnostic.
@@ -405,10 +407,8 @@ fn a_file_of_which_nothing_can_be_read_is_one_warning() {
 #[test]
 fn requests_are_read_from_the_walk_of_the_skills() {
     let tree = tree(&[("s/git/evals.json", "[\"push my branches\"]")]);
-    let options = skillbundle_compiler::Options::default();
-    let roots = tree.roots(&["s"]);
-    let (compiled, mut requests) =
-        skillbundle_compiler::compile_with_requests(&roots, &options).expect("it can be read");
+    let read = compile_with_requests(&tree.roots(&["s"]), &Options::default());
+    let (compiled, mut requests) = read.expect("the roots can be read");
     // What is on disk now does not matter any more.
     tree.file("s/git/evals.json", "[]");
     assert!(!requests.is_empty(&compiled.set));

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod compare;
+mod content;
 mod content_root;
 mod corpus;
 mod declared;

@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "skillbundle.toml";
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What to do if it cannot be used.
-const HELP: &str = "write it as docs/check.md says, or leave it out with --no-settings";
+const HELP: &str = "write it as docs/check-settings.md says, or leave it out with --no-settings";
 
 /// The settings in one file.
 #[derive(Debug, Default)]

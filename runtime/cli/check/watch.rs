@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use skillbundle_journal::rfc3339;
-use skillbundle_server::{PathWatch, WatchPaths};
+use skillbundle_server::{WatchPaths, Watcher};
 
 use super::enabled::Made;
 use super::{Args, settings};
@@ -33,7 +33,7 @@ pub(super) fn run(
     let stop = stop_flag()?;
     let mut declared = Vec::new();
     loop {
-        let changes = PathWatch::new(|| places(args, roots, &declared)).map_err(|error| {
+        let changes = Watcher::new(|| places(args, roots, &declared)).map_err(|error| {
             let help = "leave --watch out, or check in another way whenever a file changes";
             with_help(&format!("cannot watch for changes: {error}"), help)
         })?;

@@ -1,13 +1,14 @@
 //! Where `compile` writes to: a file that may be replaced, or standard output. What is at that place
 //! is looked at before anything is compiled.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, FileType};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use skillbundle_format::{Bundle, Image, is_bundle};
+use skillbundle_format::{Bundle, Image, SkillSet, is_bundle};
 
 use crate::cli::output::{Output, with_help};
 
@@ -57,23 +58,11 @@ impl<'a> Destination<'a> {
         }
     }
 
-    /// The paths of the skills that are there and not in `image`, if a bundle is there that this
-    /// program can read.
-    pub(super) fn removed(self, image: &Image<'_>) -> Result<Vec<String>> {
-        let old = self.file().and_then(|path| Bundle::open(path).ok());
-        let Some(old) = old else {
-            return Ok(Vec::new());
-        };
-        let new = image.to_bundle()?;
-        let new = new.catalog()?;
-        let mut removed = Vec::new();
-        for skill in old.catalog()?.skills() {
-            let path = skill?.path;
-            if new.by_path(path)?.is_none() {
-                removed.push(path.to_owned());
-            }
-        }
-        Ok(removed)
+    /// The paths of the skills that are there and not in `set`. None if what is there is no bundle
+    /// that this program can read: a damaged one is there to be replaced.
+    pub(super) fn removed(self, set: &SkillSet) -> Vec<String> {
+        let removed = self.file().map(|path| removed_from(path, set));
+        removed.and_then(Result::ok).unwrap_or_default()
     }
 
     /// Writes the bundle.
@@ -89,6 +78,19 @@ impl<'a> Destination<'a> {
                 .with_context(|| format!("cannot write {}", path.display())),
         }
     }
+}
+
+fn removed_from(path: &Path, set: &SkillSet) -> Result<Vec<String>, skillbundle_format::Error> {
+    let old = Bundle::open(path)?;
+    let new: BTreeSet<&str> = set.skills.iter().map(|skill| &*skill.path).collect();
+    let mut removed = Vec::new();
+    for skill in old.catalog()?.skills() {
+        let path = skill?.path;
+        if !new.contains(path) {
+            removed.push(path.to_owned());
+        }
+    }
+    Ok(removed)
 }
 
 fn refuse_stdout(json: bool) -> Result<()> {

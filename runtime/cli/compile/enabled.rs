@@ -33,6 +33,9 @@ struct Outcome<'a> {
 /// Compiles, prints the findings, and writes the bundle if `-o` was given and nothing is wrong.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let Some(output) = &args.output else {
+        if args.commit {
+            compare_with_commit(args)?;
+        }
         let args = check::Args::of(args.sources.clone(), args.verbose, args.json);
         return check::run(&args);
     };
@@ -62,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let image = skillbundle_format::lay_out(&set)?;
     let is_written = !report.has_errors() || args.allow_errors;
     let removed = if is_written {
-        destination.removed(&image)?
+        destination.removed(&set)
     } else {
         Vec::new()
     };
@@ -90,6 +93,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     };
     outcome.print(args)?;
     Ok(exit)
+}
+
+/// Fails if the skills are not exactly those of a commit.
+fn compare_with_commit(args: &Args) -> Result<()> {
+    let (roots, _) = args.sources.roots("compile")?;
+    let compiled = directories::compile(&roots, false)?;
+    super::commit::of_roots(&SkillRoot::read(&roots), &compiled.set)?;
+    Ok(())
 }
 
 impl Outcome<'_> {

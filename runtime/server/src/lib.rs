@@ -45,8 +45,7 @@ pub use mcp::{Preview, Tools};
 #[cfg(feature = "conformance-fixtures")]
 pub use rmcp::model::ErrorData;
 pub use source::{
-    Archive, BrokenSkill, Checkout, Embedded, Kind, Loaded, LoadedRoot, PathWatch, Source,
-    WatchPaths,
+    Archive, BrokenSkill, Checkout, Embedded, Kind, Loaded, LoadedRoot, Source, WatchPaths, Watcher,
 };
 
 /// Bytes of a list of skills in an answer, unless the operator chooses otherwise. What matters most

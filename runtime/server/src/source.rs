@@ -22,7 +22,7 @@ use crate::error::Error;
 pub(crate) use changes::Changes;
 pub(crate) use current::Generation;
 pub(crate) use refresh::{NotLoaded, Refreshed, Refresher};
-pub use watch::{PathWatch, WatchPaths};
+pub use watch::{WatchPaths, Watcher};
 
 /// A place that skills come from.
 pub trait Source: Send + Sync + 'static {

@@ -2,23 +2,24 @@
 //! definitions, and paths in backticks. Fenced code and comments are skipped.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// A possible reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reference<'a> {
+pub(in crate::rules) struct Reference<'a> {
     /// Byte offset in the text.
-    pub(super) at: usize,
+    pub(in crate::rules) at: usize,
     /// The target as written.
-    pub(super) target: &'a str,
+    pub(in crate::rules) target: &'a str,
     /// How it is written.
-    pub(super) notation: Notation,
+    pub(in crate::rules) notation: Notation,
     /// The text before it on its line.
-    pub(super) before: &'a str,
+    pub(in crate::rules) before: &'a str,
 }
 
 /// How a reference is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notation {
+pub(in crate::rules) enum Notation {
     /// `[text](target)`, `![text](target)` or `[label]: target`.
     Link,
     /// `` `target` ``.
@@ -26,7 +27,7 @@ pub(super) enum Notation {
 }
 
 /// All possible references in the text, in order.
-pub(super) fn references(text: &str) -> Vec<Reference<'_>> {
+pub(in crate::rules) fn references(text: &str) -> Vec<Reference<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
     let mut block = Block::Text;
@@ -79,6 +80,47 @@ pub(super) fn names_in_code(text: &str) -> HashSet<&str> {
         }
     }
     names
+}
+
+/// A block of fenced code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::rules) struct Fenced<'a> {
+    /// The language that the fence names, or nothing.
+    pub(in crate::rules) language: &'a str,
+    /// Where its lines are in the text.
+    pub(in crate::rules) content: Range<usize>,
+}
+
+/// Every block of fenced code, in order. One that is not closed ends with the text.
+pub(in crate::rules) fn fenced(text: &str) -> Vec<Fenced<'_>> {
+    let mut found: Vec<Fenced<'_>> = Vec::new();
+    let (mut at, mut block) = (0, Block::Text);
+    for line in text.split_inclusive('\n') {
+        let next = if marks(line) & BLOCK == 0 {
+            block
+        } else {
+            block.after(line)
+        };
+        let is_code = |it: Block| matches!(it, Block::Fence(..));
+        let after = at + line.len();
+        match (is_code(block), is_code(next)) {
+            (false, true) => {
+                let opening = line.trim_start_matches([' ', '\t', '>']).trim_end();
+                let info = fence(opening).map_or("", |(_, _, info)| info.trim());
+                let language = info.split([' ', ',', '{', ':']).next().unwrap_or_default();
+                let content = after..after;
+                found.push(Fenced { language, content });
+            }
+            (true, true) => {
+                if let Some(open) = found.last_mut() {
+                    open.content.end = after;
+                }
+            }
+            _ => {}
+        }
+        (at, block) = (after, next);
+    }
+    found
 }
 
 /// Whether a character can be in the path of a reference.

@@ -59,9 +59,9 @@ impl WatchPaths {
 
 /// Changes at some places since it was made: for a command that does its work again after each.
 #[derive(Debug)]
-pub struct PathWatch(Watch);
+pub struct Watcher(Watch);
 
-impl PathWatch {
+impl Watcher {
     /// Watches what `places` returns. It is called twice, so that nothing that comes in between is
     /// missed.
     ///
