@@ -172,6 +172,25 @@ fn the_report_for_people_is_short_lists() {
 }
 
 #[test]
+fn a_comment_on_a_pull_request_has_the_comparison() {
+    let project = project();
+    skillbundle_testkit::copy_tree(&project.path("skills"), &project.path("before"));
+    project.skill("skills/sign", "sign", GREEDY);
+    let ran = check(
+        &project,
+        &["skills", "--against", "before", "--format", "markdown"],
+    );
+    for line in [
+        "### Compared with `before`",
+        "**Skills:** 1 added, 0 removed, 0 changed.",
+        "- **lost** `sign a contract` (in the description of `pdf`): `pdf` → `sign`; ",
+        "- skills: 3 → 4",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+}
+
+#[test]
 fn a_revision_has_the_settings_around_the_skills_and_no_more() {
     let project = project();
     let git = |arguments: &[&str]| skillbundle_testkit::git_in(project.dir(), arguments);

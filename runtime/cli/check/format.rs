@@ -61,6 +61,10 @@ pub(super) fn print(args: &Args, it: Outcome<'_>) -> Result<()> {
             if format == Format::Markdown {
                 out.line(&heading(&it))?;
                 out.bytes(findings.as_bytes())?;
+                if let Some(against) = it.against {
+                    out.line("")?;
+                    out.bytes(against.to_markdown().as_bytes())?;
+                }
             } else {
                 out.bytes(findings.as_bytes())?;
                 if let Some(against) = it.against.filter(|_| format == Format::Human) {

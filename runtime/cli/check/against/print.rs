@@ -43,6 +43,15 @@ impl Against {
         Ok(out.line("")?)
     }
 
+    /// The same as a section of Markdown, for a comment on a pull request.
+    pub(crate) fn to_markdown(&self) -> String {
+        let name = match &self.commit {
+            Some(commit) => format!("{} ({commit})", self.name),
+            None => self.name.clone(),
+        };
+        self.comparison.to_markdown(&name)
+    }
+
     fn print_summary(&self, out: &mut Output) -> Result<()> {
         let it = &self.comparison;
         let (in_files, own) = (it.request_count as u64, it.own_request_count as u64);
