@@ -41,12 +41,12 @@ profiles! {
     Spec "spec" "The Agent Skills specification, read strictly." "agentskills/agentskills 69ef37e, docs/specification.mdx and skills-ref"
     Gh "gh" "`gh skill publish`, which refuses what installers cannot take." "gh 2.90, skill publish"
     Claude "claude" "Claude Code." "Claude Code, changelog to 2.1.240; claude plugin validate 2.1.197"
-    Codex "codex" "OpenAI Codex." "openai/codex 033d1d07, codex-rs/core-skills/src/loader.rs"
+    Codex "codex" "Codex of OpenAI." "openai/codex 033d1d07, codex-rs/core-skills/src/loader.rs"
     Gemini "gemini" "Gemini CLI." "google-gemini/gemini-cli 5411f113, packages/core/src/skills"
     VsCode "vscode" "GitHub Copilot in Visual Studio Code, with its stricter early versions." "microsoft/vscode, promptsServiceImpl"
     Copilot "copilot" "GitHub Copilot CLI and its coding agent." "docs.github.com, agent skills"
     Cursor "cursor" "Cursor." "cursor.com/docs/context/skills"
-    ChatGpt "chatgpt" "ChatGPT." "the specification, which it names as its format"
+    ChatGpt "chatgpt" "The app of OpenAI." "the specification, which it names as its format"
     OpenCode "opencode" "opencode." "anomalyco/opencode 01a97029, src/skill/skill.ts"
     Goose "goose" "goose." "block/goose 17aa5170, skills_extension.rs"
 }
@@ -112,8 +112,8 @@ impl Profiles {
                 profiles.extend_from_slice(HOSTS);
                 continue;
             }
-            let named = Profile::ALL.iter().find(|it| it.as_str() == *name);
-            profiles.push(*named.ok_or(*name)?);
+            let found = Profile::ALL.iter().find(|it| it.as_str() == *name);
+            profiles.push(*found.ok_or(*name)?);
         }
         profiles.sort();
         profiles.dedup();

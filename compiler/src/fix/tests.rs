@@ -213,7 +213,11 @@ fn edits_that_change_something_else_are_refused() {
         (edit(at("Text"), at("Text") + 4, "Other"), ""),
         (edit(at("MIT"), at("MIT") + 3, "a: b"), "make another error"),
     ] {
-        let found = attempt("pdf/SKILL.md", source.as_bytes(), &[edits.clone()]);
+        let found = attempt(
+            "pdf/SKILL.md",
+            source.as_bytes(),
+            std::slice::from_ref(&edits),
+        );
         match found {
             Ok(text) => assert_eq!(reason, "", "{edits:?}: {}", String::from_utf8_lossy(&text)),
             Err(found) => assert!(
@@ -249,8 +253,8 @@ fn of_fixes_that_overlap_the_first_wins() {
     ] {
         let found = fixes(spans);
         let mut rounds = Rounds::default();
-        let (fixed, text) = rounds.fix_file(found.iter(), &on_disk);
-        assert_eq!((fixed, &*text), (count, expected.as_bytes()), "{spans:?}");
+        let (done, text) = rounds.fix_file(found.iter(), &on_disk);
+        assert_eq!((done, &*text), (count, expected.as_bytes()), "{spans:?}");
         assert_eq!(rounds.refused.is_empty(), count > 0);
     }
 }

@@ -74,7 +74,13 @@ impl Human<'_> {
         };
         let mut lines = wrap(&message, columns.saturating_sub(label), columns - 2).into_iter();
         let first = lines.next().unwrap_or_default();
-        (first, lines.map(|line| format!("  {line}\n")).collect())
+        let mut more = String::new();
+        for line in lines {
+            more += "  ";
+            more += &line;
+            more.push('\n');
+        }
+        (first, more)
     }
 
     /// A title with its further lines, the position, the line there with the range marked, the help, and

@@ -81,7 +81,7 @@ fn is_plain(text: &str) -> bool {
         let letters = has(char::is_ascii_alphabetic);
         let inner = word.trim_matches(|it: char| !it.is_ascii_alphanumeric());
         // `GH-1` and a commit are links, and so is `www.x.y`; `1,024` is not.
-        !(digits && letters) && !(letters && inner.contains('.'))
+        !letters || !(digits || inner.contains('.'))
     };
     text.chars().all(is_allowed) && text.split(' ').all(is_word)
 }

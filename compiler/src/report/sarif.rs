@@ -44,7 +44,7 @@ pub(super) fn log(report: &Report, run: Run<'_>) -> Value {
     if let Some(reason) = run.exit_reason {
         invocation["exitCodeDescription"] = reason.into();
     }
-    document(run.version, &codes, invocation, results)
+    document(run.version, &codes, &invocation, &results)
 }
 
 /// A log in SARIF 2.1.0 of a run that failed with this exit code.
@@ -59,10 +59,10 @@ pub fn failure(version: &str, exit_code: u8, message: &str, help: Option<&str>) 
         "exitCode": exit_code,
         "toolExecutionNotifications": [notification],
     });
-    document(version, &[], invocation, Vec::new())
+    document(version, &[], &invocation, &[])
 }
 
-fn document(version: &str, codes: &[Code], invocation: Value, results: Vec<Value>) -> Value {
+fn document(version: &str, codes: &[Code], invocation: &Value, results: &[Value]) -> Value {
     let root = json!({ "description": { "text": "The directory that the check ran in." } });
     json!({
         "$schema": SCHEMA,
