@@ -54,6 +54,7 @@ pub use rules::{Guide, rules_page};
 
 use discover::{Claims, Discovery, FileKind};
 use reuse::Reuse;
+use rules::checkout;
 use source::{Cause, Limits, Relevance, Tree};
 use unsettled::Unsettled;
 
@@ -315,13 +316,17 @@ impl Sources {
         } = drafts;
         let mut drafts = resolve::resolve(skills, &roots, &mut out);
         assets::spell_as_on_disk(&tree, &mut drafts);
-        tree.look_at(assets::left_out(&drafts));
+        let left_out = assets::left_out(&drafts);
+        tree.look_at(left_out.iter().cloned());
         tree.read(assets::wanted(&tree, &drafts), u64::MAX);
         for draft in &mut drafts {
             assets::attach(&tree, draft, &mut out);
         }
         if options.check {
+            tree.look_at(left_out.iter().cloned().chain(checkout::submodules(&tree)));
+            tree.read(checkout::wanted(&tree, &drafts), MAX_TEXT_BYTES);
             rules::check(&tree, &drafts, &mut out);
+            tree.look_at(left_out);
         }
         arrange(&mut drafts);
         Ok(Self {

@@ -107,11 +107,13 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
     let mut owners: BTreeMap<String, &Draft> = BTreeMap::new();
     // Hosts that read one folder keep one skill for a name. They compare names exactly.
     let mut in_folders = HashSet::new();
+    let mut looks = Looks::of(drafts);
     for draft in drafts {
         let name = draft.entry.name.as_str();
         let is_lost_elsewhere = !in_folders.insert((home(draft), name));
         let folded = fold(name).nfkc().collect::<String>();
-        let Some(owner) = owners.get(&folded) else {
+        let alike = looks.first_like(draft, &folded);
+        let Some(owner) = owners.get(&folded).copied().or(alike) else {
             owners.insert(folded, draft);
             continue;
         };
@@ -140,6 +142,25 @@ fn check_names(drafts: &[Draft], out: &mut Vec<Diagnostic>) {
         } else {
             diagnostic.severity(Severity::Warning)
         });
+    }
+}
+
+/// What names look like, if one of them is not ASCII: the skeletons of Unicode TR 39, in which the
+/// Cyrillic а is a Latin a. Those of two ASCII names are not compared, since `m` looks like `rn` there.
+struct Looks<'a>(Option<HashMap<String, &'a Draft>>);
+
+impl<'a> Looks<'a> {
+    fn of(drafts: &[Draft]) -> Self {
+        let is_needed = drafts.iter().any(|it| !it.entry.name.is_ascii());
+        Self(is_needed.then(HashMap::new))
+    }
+
+    /// The first skill whose name looks like this one, which is given in its folded form.
+    fn first_like(&mut self, draft: &'a Draft, name: &str) -> Option<&'a Draft> {
+        let skeleton = unicode_security::skeleton(name).collect();
+        let first = *self.0.as_mut()?.entry(skeleton).or_insert(draft);
+        let is_ascii = draft.entry.name.is_ascii() && first.entry.name.is_ascii();
+        (!is_ascii && !std::ptr::eq(first, draft)).then_some(first)
     }
 }
 

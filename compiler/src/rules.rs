@@ -2,19 +2,27 @@
 //! meaning and examples. Checks that change nothing about what is served are below, one file per group;
 //! the others are where the decision is made. The file is long because it is one table.
 
+pub(crate) mod blocks;
+mod budget;
+pub(crate) mod checkout;
 mod content;
 mod explain;
 pub(crate) mod fields;
 mod files;
+pub(crate) mod keywords;
 mod language;
+mod layout;
+mod look_alikes;
 mod names;
-pub(crate) mod references;
+mod references;
 mod scripts;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 pub use explain::rules_page;
 
+use skillbundle_format::Dialect;
 use skillbundle_search::parallel;
 
 use crate::diagnostic::{Diagnostic, Severity};
@@ -428,6 +436,41 @@ rules! {
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> tables/SKILL.md\n---\nname: tables\ndescription: Reads tables of a PDF. Use it for tables.\n---\nOpen the file.\n"
         source "Agent Skills specification, directory structure"
     }
+    NestedSkill "nested-skill" Info "A skill is inside of another one."
+    {
+        why "Hosts that search one level below a folder of skills do not find it, and the outer skill has its files as well."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/inner/SKILL.md\n---\nname: inner\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> inner/SKILL.md\n---\nname: inner\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "the loaders of Gemini CLI 5411f113 and goose 17aa5170; Claude Code 2.1.240"
+    }
+    DeepSkill "deep-skill" Info "Skills are deeper than hosts search."
+    {
+        why "Claude Code, Gemini CLI and goose look one level below a folder of skills, Codex six."
+        bad ">>> skills/team/example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good ">>> skills/example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "the loaders of Codex 033d1d07, Gemini CLI 5411f113 and goose 17aa5170; Claude Code 2.1.240"
+    }
+    LinkAsText "link-as-text" Warning "A file holds the path of a link instead of what the link leads to."
+    {
+        why "Git writes links as text on systems that have none, and the agent reads a path instead of the file."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other\nexample"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: other\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "git-config, core.symlinks"
+    }
+    LfsPointer "lfs-pointer" Warning "A file is a pointer of Git LFS."
+    {
+        why "The agent reads a hash instead of the file."
+        bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/assets/a.bin\nversion https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n"
+        good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/assets/a.bin\nThe file.\n"
+        source "Git LFS, docs/spec.md"
+    }
+    EmptySubmodule "empty-submodule" Warning "A directory is a submodule that is not checked out."
+    {
+        why "The skills in it are missing, and nothing else says so."
+        bad "(`.gitmodules` names `vendor/skills`, and that directory is empty)"
+        good "(the same after `git submodule update --init`)"
+        source "gitmodules(5)"
+    }
 
     // What a skill must have.
     MissingFrontmatter "missing-frontmatter" Error "The file has no frontmatter, so it is not served."
@@ -553,6 +596,13 @@ rules! {
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> other/SKILL.md\n---\nname: other\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "docs/roots.md; packages/core/src/skills of Gemini CLI; src/skill/skill.ts of opencode"
     }
+    MixedScripts "mixed-scripts" Warning "A word of the name has letters of several scripts."
+    {
+        why "Letters of two scripts can look alike, so the name is not the one that people read and type."
+        bad ">>> ex\u{430}mple/SKILL.md\n---\nname: ex\u{430}mple\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Unicode TR 39, section 5"
+    }
     SkillShadowed "skill-shadowed" Warning "An earlier root has a skill with the same name, or a page with the same path."
     {
         why "Agents are offered the skill of the earlier root instead."
@@ -580,6 +630,36 @@ rules! {
         bad "(a `config.yaml` in two roots)"
         good "(one `config.yaml`, in the first root)"
         source "docs/configuration.md"
+    }
+
+    // Trees of pages.
+    DuplicateKeyword "duplicate-keyword" Warning "A page has a keyword twice."
+    {
+        why "The score of a page is the share of its keywords that a request has, so a keyword that counts twice shifts it."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login, session, Login]\n---\nAsk for the password.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login, session]\n---\nAsk for the password.\n"
+        source "docs/format.md, pages of a tree"
+    }
+    WeakKeyword "weak-keyword" Warning "A keyword leads no request to its page."
+    {
+        why "Requests are searched without words such as `the` and without punctuation, so the keyword only lowers the score."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login, the]\n---\nAsk for the password.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login, password]\n---\nAsk for the password.\n"
+        source "docs/format.md, pages of a tree"
+    }
+    SameKeywords "same-keywords" Warning "Two pages have the same keywords."
+    {
+        why "No request finds one of them alone."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login]\n---\nAsk for the password.\n>>> session.md\n---\ndescription: Signs users in\nkeywords: [login]\n---\nAsk for the password.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> auth.md\n---\ndescription: Signs users in\nkeywords: [login]\n---\nAsk for the password.\n>>> session.md\n---\ndescription: Signs users in\nkeywords: [session]\n---\nAsk for the password.\n"
+        source "docs/format.md, pages of a tree"
+    }
+    MissingIndex "missing-index" Info "A directory in a tree of pages has no `_index.md`."
+    {
+        why "Its pages inherit from the directory above."
+        bad ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> web/auth.md\n---\ndescription: Signs users in\nkeywords: [login]\n---\nAsk for the password.\n"
+        good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\n---\nBe kind.\n>>> web/_index.md\n---\ndescription: Signs users in\nkeywords: [web]\n---\nAsk for the password.\n>>> web/auth.md\n---\ndescription: Signs users in\nkeywords: [login]\n---\nAsk for the password.\n"
+        source "docs/format.md, pages of a tree"
     }
 
     // Files.
@@ -645,6 +725,27 @@ rules! {
         bad "(a skill of 600 files)"
         good "(fewer files, or several skills)"
         source "SEP-2640, skills extension of MCP"
+    }
+    LongText "long-text" Info [Spec Warning, Claude Warning] "A skill's text is longer than is advised."
+    {
+        why "The whole text enters the context of the model whenever the skill is used."
+        bad "(a `SKILL.md` of 600 lines)"
+        good "(details in files of `references/`, which are read when they are needed)"
+        source "Agent Skills specification, progressive disclosure"
+    }
+    ManySkills "many-skills" Info [Claude Warning] "There are more skills than a host takes from one server."
+    {
+        why "Claude Code takes 100 skills of a server, if it lists the skills of servers at all."
+        bad "(101 skills)"
+        good "(100 skills)"
+        source "Claude Code 2.1.332, read in the program"
+    }
+    LongListing "long-listing" Info [Claude Warning] "All descriptions together are longer than a host lists."
+    {
+        why "Claude Code lists skills in 1 % of its context, about 2,000 tokens, and leaves the rest out."
+        bad "(60 skills with descriptions of 200 characters)"
+        good "(30 such skills)"
+        source "Claude Code, changelog to 2.1.240"
     }
     ReferenceLeavesSkill "reference-leaves-skill" Warning "A reference leads out of the skill and breaks once the skill is installed."
     {
@@ -894,18 +995,42 @@ rules! {
 /// Fewer skills are checked faster than a thread starts.
 const LEAST_SKILLS: usize = 8;
 
-/// Runs the rules about whole skills and about their files, which are known by now.
+/// Runs the rules about whole skills and their files, which are known by now, and about all skills
+/// together.
 pub(crate) fn check(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>) {
+    let homes = homes(tree, drafts);
     let found = parallel::map(drafts, LEAST_SKILLS, |draft| {
         let mut out = Vec::new();
-        let root = &tree.roots[draft.entry.root as usize];
+        let root = draft.entry.root as usize;
+        let (root, homes) = (&tree.roots[root], &homes[root]);
         files::check(root, draft, &mut out);
         scripts::check(root, draft, &mut out);
+        references::check(root, draft, homes, &mut out);
+        checkout::check(root, draft, &mut out);
+        layout::check(draft, homes, &mut out);
+        budget::check(draft, &mut out);
+        look_alikes::check(draft, &mut out);
         out
     });
     out.extend(found.into_iter().flatten());
     names::check(tree, drafts, out);
     content::check(tree, drafts, out);
+    checkout::check_all(tree, drafts, out);
+    layout::check_all(tree, drafts, &homes, out);
+    keywords::check_all(tree, drafts, out);
+    budget::check_all(tree, drafts, out);
+}
+
+/// For each root the directories of its skills.
+fn homes<'a>(tree: &Tree, drafts: &'a [Draft]) -> Vec<BTreeSet<&'a str>> {
+    let mut homes = vec![BTreeSet::new(); tree.roots.len()];
+    let folders = drafts
+        .iter()
+        .filter(|it| it.entry.dialect == Dialect::Folder);
+    for draft in folders {
+        homes[draft.entry.root as usize].insert(draft.directory());
+    }
+    homes
 }
 
 impl fmt::Display for Code {

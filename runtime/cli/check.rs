@@ -170,7 +170,7 @@ pub(crate) struct FixArgs {
     pub(crate) fix: bool,
     /// With --fix or --diff: fix what somebody should look at, too
     #[arg(long = "unsafe", requires = "fixes")]
-    pub(crate) with_unsafe: bool,
+    pub(crate) unsafe_too: bool,
     /// Show what --fix would change, and write nothing
     #[arg(long, conflicts_with_all = ["format", "json", "write_baseline", "watch"])]
     pub(crate) diff: bool,

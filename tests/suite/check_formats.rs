@@ -48,8 +48,14 @@ fn json_schema() -> Validator {
 
 fn sarif_schema() -> Validator {
     let path = workspace().join("tests/fixtures/sarif/sarif-schema-2.1.0.json");
-    let schema: Value =
+    let mut schema: Value =
         serde_json::from_str(&fs::read_to_string(path).expect("a schema")).expect("JSON");
+    // The pattern of this field, which no log of ours has, is no regular expression: a bracket is left over.
+    for part in ["run", "toolComponent"] {
+        let language = &mut schema["definitions"][part]["properties"]["language"];
+        let pattern = language.as_object_mut().and_then(|it| it.remove("pattern"));
+        assert!(pattern.is_some(), "the schema has changed");
+    }
     let options = jsonschema::options().should_validate_formats(true);
     options.build(&schema).expect("a schema")
 }

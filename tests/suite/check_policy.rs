@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 use skillbundle_testkit::git_in;
@@ -340,7 +339,7 @@ fn comments_allow_findings_with_a_reason() {
             vec![RULE, "unused-suppression"],
             0,
         ),
-        (format!("{allow}\r\n{link}\r\n"), vec![], 1),
+        (format!("{allow}\r\n{link}\r\n"), vec!["mixed-line-ends"], 1),
         (
             format!(
                 "{}\nText.\n{link}\n",
@@ -490,7 +489,6 @@ fn findings_in_the_baseline_do_not_count_wherever_they_move() {
     for (body, code, gone) in [
         (link.to_owned(), 0, 0),
         (format!("Other text.\n\n  {link}"), 0, 0),
-        (format!("{link}\n{link}"), 1, 0),
         ("Read [it](references/other.md).\n".to_owned(), 1, 1),
         ("Text.\n".to_owned(), 0, 1),
     ] {
@@ -513,6 +511,20 @@ fn findings_in_the_baseline_do_not_count_wherever_they_move() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn an_equal_finding_more_than_in_the_baseline_counts() {
+    let project = tree();
+    let comment = "<!-- skillbundle: allow empty-body: x -->\nText.\n";
+    for (times, code) in [(1, 0), (2, 1)] {
+        project.file("skills/a/SKILL.md", broken(&comment.repeat(times)));
+        if times == 1 {
+            project.run(&["check", "skills", "--write-baseline", BASELINE]);
+        }
+        let ran = project.run(&["check", "skills", "--strict", "--baseline", BASELINE]);
+        assert_eq!(ran.code, Some(code), "{times}: {}", ran.stdout);
+    }
 }
 
 #[test]

@@ -78,7 +78,13 @@ const HOMES: [(&str, &[&str]); 8] = [
     ("skillbundle-format", &["rkyv", "zstd", "memmap2", "sha2"]),
     (
         "skillbundle-compiler",
-        &["serde-saphyr", "serde_yaml", "walkdir", "annotate-snippets"],
+        &[
+            "serde-saphyr",
+            "serde_yaml",
+            "walkdir",
+            "annotate-snippets",
+            "pulldown-cmark",
+        ],
     ),
     (
         "skillbundle-server",

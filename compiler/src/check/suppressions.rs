@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::frontmatter;
 use crate::paths::is_markdown;
 use crate::report::Report;
-use crate::rules::references::Block;
+use crate::rules::blocks::Block;
 use crate::source::Tree;
 
 /// What every such comment has.

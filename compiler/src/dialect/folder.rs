@@ -10,8 +10,8 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Severity, Span};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter::{Fields, keys, plain_or_quoted};
 use crate::paths::file_name;
+use crate::rules::checkout;
 use crate::rules::fields::{self, wrong_with_name};
-use crate::rules::references;
 
 /// Reads a `SKILL.md`. Without a name or a description it is not a skill.
 pub(crate) fn read(
@@ -22,6 +22,10 @@ pub(crate) fn read(
     let document = source.document;
     let fields = document.fields();
     if !document.has_frontmatter() {
+        if let Some(target) = checkout::link_target(source.root, &source.entry.path, source.bytes) {
+            out.push(checkout::skill_as_text(source.shown, target));
+            return None;
+        }
         let name = folder_name(source, directory);
         let help =
             format!("begin the file with the lines `---`, `name: {name}`, `description: …`, `---`");
@@ -35,7 +39,6 @@ pub(crate) fn read(
     compare_names(source, directory, &name, name_span, out);
     if source.check {
         fields::check(source, &fields, &folder_name(source, directory), out);
-        references::check(source, directory, out);
     }
     let declared = assets::declarations(source.document, out);
     let path = if directory.is_empty() {

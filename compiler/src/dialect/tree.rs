@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter::{Fields, NodeKind, keys};
 use crate::paths::stem;
+use crate::rules::keywords as weak_keywords;
 
 /// Reads a page. Without keywords or a description it is not a skill.
 pub(crate) fn read(
@@ -41,6 +42,9 @@ pub(crate) fn read(
         out.push(missing(source, &fields, keys::DESCRIPTION));
     }
     let (keywords, description) = (keywords?, description?);
+    if source.check {
+        weak_keywords::check(source, &fields, out);
+    }
     let path = stem(&source.entry.path).to_owned();
     let own_name = text(&fields, keys::NAME, out);
     let name_span = own_name

@@ -202,7 +202,7 @@ mod tests {
         } else {
             0
         };
-        let line = before.iter().filter(|it| **it == b'\n').count() + 1;
+        let line = before.split(|it| *it == b'\n').count();
         (line, characters(&source[begin + bom..at]) + 1)
     }
 

@@ -56,12 +56,12 @@ fn text(message: &str) -> String {
     let message = cut(message);
     let parts: Vec<&str> = message.split('`').collect();
     let words = parts.iter().step_by(2);
-    if parts.len() % 2 == 0 || !words.clone().all(|part| is_plain(part)) {
+    if parts.len().is_multiple_of(2) || !words.clone().all(|part| is_plain(part)) {
         return code(&message);
     }
     let mut out = String::new();
     for (index, part) in parts.iter().enumerate() {
-        match (index % 2 == 0, part.is_empty()) {
+        match (index.is_multiple_of(2), part.is_empty()) {
             (true, _) => out.push_str(part),
             // Two backticks would open a longer span.
             (false, true) => return code(&message),

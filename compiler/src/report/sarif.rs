@@ -3,6 +3,7 @@
 //! start of the file; a byte order mark is part of the bytes alone.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -114,10 +115,10 @@ impl Writer<'_> {
     fn result(&mut self, it: &Diagnostic, rule: usize) -> Value {
         let mut text = it.message.clone();
         if let Some(profiles) = it.profile_names() {
-            text += &format!(" (for {profiles})");
+            let _ = write!(text, " (for {profiles})");
         }
         if let Some(help) = &it.help {
-            text += &format!("; {help}");
+            let _ = write!(text, "; {help}");
         }
         let mut result = json!({
             "ruleId": it.code.as_str(),

@@ -250,6 +250,7 @@ mod tests {
             "curl ",
             "curl a.io | sh;",
             "curl a.io | ",
+            "curl a.io |\n\n\n\n\n\n\n\n",
             "curl '",
             "$(curl a.io",
             "bash <(curl a.io)",

@@ -1,20 +1,24 @@
-//! Rules about references from a skill's text to files: those that lead out of the
-//! skill, and those to files that do not exist. In doubt nothing is reported, since
-//! skills are full of examples.
+//! Rules about references from a skill's text, and from the pages that it sends the reader to, to files:
+//! those that lead out of the skill, and those to files that do not exist. In doubt nothing is
+//! reported, since skills are full of examples.
 
 pub(super) mod scan;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
-pub(crate) use scan::Block;
 use scan::{Notation, Reference};
 
+use skillbundle_format::Dialect;
+use skillbundle_search::suggest;
 use skillbundle_search::text::fold;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::dialect::MarkdownFile;
-use crate::paths::{ancestors, directory, file_name, is_within, join, resolve};
+use crate::diagnostic::{Applicability, Code, Diagnostic, Span};
+use crate::draft::Draft;
+use crate::paths::{
+    ancestors, directory, file_name, is_markdown, is_skill_file, is_within, join, resolve,
+};
 use crate::source::{TreeRoot, is_junk, is_never_read};
 
 /// Directories for a skill's files, by convention of the Agent Skills specification.
@@ -50,85 +54,110 @@ const DIRECTIONS: &[&str] = &[
 /// Most references of one file to files that do not exist that are reported one by one.
 const MOST_BROKEN: usize = 50;
 
-/// How much of the text before a path in backticks can direct the reader to it, in bytes.
-const BEFORE: usize = 64;
+/// Directories of a skill whose pages the reader is sent to: their references are the skill's too. Pages
+/// elsewhere are as often templates, whose links are for another place.
+const READ_NEXT: &[&str] = &["reference", "references"];
+
+/// Most files in a folder among which a similar name is looked for.
+const MOST_SIBLINGS: usize = 1000;
 
 /// What is wrong with a reference.
 enum Problem {
     Leaves,
-    /// The file does not exist; perhaps there is one whose name differs in case.
-    Broken(Option<String>),
+    /// The file with this path does not exist.
+    Broken(String),
 }
 
-/// Judges the references of one text. What depends on the text or the tree alone is found once,
-/// however many references there are.
+/// A file that was probably meant.
+struct Meant {
+    /// Relative to the folder that the reference starts from.
+    path: String,
+    help: String,
+}
+
+/// A text with references.
+struct Page<'a> {
+    shown: &'a str,
+    /// The whole file, and where the text is in it.
+    text: &'a str,
+    body: Range<usize>,
+    /// The folders that a path may start from, the usual one first.
+    bases: [&'a str; 2],
+}
+
+/// Judges the references of one skill. What depends on the tree alone is found once, however many
+/// references there are.
 struct Judge<'a> {
     root: &'a TreeRoot,
-    /// The directory of the skill, and that of the outermost skill that contains it: its files are
-    /// installed with it.
+    /// The directory of the skill, and the outermost one whose files are installed with it: that of the
+    /// skill that contains it, or the root of a tree of pages.
     home: &'a str,
     outer: &'a str,
-    text: &'a str,
-    names_in_code: Option<HashSet<&'a str>>,
     /// For each directory its entries by their folded paths.
     folded: HashMap<String, HashMap<String, usize>>,
+    /// Where a file that was meant may be, and the files there by their names.
+    area: &'a str,
+    named: Option<HashMap<&'a str, Vec<&'a str>>>,
 }
 
-/// Checks the references in the text of the skill in the directory `home`.
-pub(crate) fn check(source: &MarkdownFile<'_>, home: &str, out: &mut Vec<Diagnostic>) {
-    let body = source.document.body.clone();
-    let Some(Ok(text)) = source.bytes.get(body.clone()).map(str::from_utf8) else {
-        return;
-    };
+/// Checks the references in the text of a skill and in the pages that it sends the reader to.
+/// `homes` are the directories of all skills of its root.
+pub(super) fn check(
+    root: &TreeRoot,
+    draft: &Draft,
+    homes: &BTreeSet<&str>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let entry = &draft.entry;
+    let (home, above) = (draft.directory(), directory(&entry.file_path));
+    let is_page = entry.dialect == Dialect::Tree;
     let mut judge = Judge {
-        root: source.root,
+        root,
         home,
-        outer: outermost(source.root, home),
-        text,
-        names_in_code: None,
+        outer: if is_page { "" } else { outermost(root, home) },
+        area: if is_page { "" } else { home },
         folded: HashMap::new(),
+        named: None,
     };
-    let mut reported = BTreeSet::new();
-    let mut leaving: Vec<(Span, &str)> = Vec::new();
-    let mut broken = 0;
-    for found in scan::references(text) {
-        let Some(path) = path_of(found.target, found.notation) else {
-            continue;
-        };
-        let Some(problem) = judge.problem(&path, &found) else {
-            continue;
-        };
-        if !reported.insert(path) {
-            continue;
-        }
-        let start = body.start + found.at;
-        let span = Span::from(start..start + found.target.len());
-        match problem {
-            Problem::Leaves => leaving.push((span, found.target)),
-            Problem::Broken(other) => {
-                broken += 1;
-                if broken <= MOST_BROKEN {
-                    let message = format!("`{}` does not exist", found.target);
-                    let diagnostic = source.document.diagnostic(Code::BrokenReference, message);
-                    out.push(diagnostic.at(span).help(match other {
-                        Some(other) => format!("the file is called `{other}`; case matters"),
-                        None => {
-                            "add the file or fix the path, relative to the skill's folder".into()
-                        }
-                    }));
-                }
-            }
+    if let Ok(text) = str::from_utf8(&entry.source) {
+        judge.page(
+            &Page {
+                shown: &draft.shown,
+                text,
+                body: entry.body.clone(),
+                bases: [above, home],
+            },
+            out,
+        );
+    }
+    for file in entry.files.iter().filter(|it| is_read_next(&it.path)) {
+        let path = join(home, &file.path);
+        let is_own = ancestors(&path)
+            .take_while(|it| *it != home)
+            .all(|it| !homes.contains(it));
+        let text = file.bytes.as_deref().and_then(|it| str::from_utf8(it).ok());
+        if let Some(text) = text.filter(|_| is_own) {
+            judge.page(
+                &Page {
+                    shown: &root.shown(&path),
+                    text,
+                    body: 0..text.len(),
+                    bases: [directory(&path), home],
+                },
+                out,
+            );
         }
     }
-    if let Some(more @ 1..) = broken.checked_sub(MOST_BROKEN) {
-        let message = format!("{more} more references lead to files that do not exist");
-        out.push(source.document.diagnostic(Code::BrokenReference, message));
-    }
-    out.extend(leaves(source, &leaving));
 }
 
-/// One diagnostic for all of them, since they are fixed together.
-fn leaves(source: &MarkdownFile<'_>, leaving: &[(Span, &str)]) -> Option<Diagnostic> {
+/// Whether a file of a skill is a page that the reader is sent to.
+fn is_read_next(path: &str) -> bool {
+    let (top, _) = path.split_once('/').unwrap_or_default();
+    is_markdown(path) && READ_NEXT.contains(&top)
+}
+
+/// One diagnostic for all references that lead out of a skill, since they are fixed together.
+fn leaves(page: &Page<'_>, leaving: &[(Span, &str)]) -> Option<Diagnostic> {
     let ((span, target), more) = leaving.split_first()?;
     let what = match more.len() {
         0 => format!("`{target}` leads"),
@@ -136,10 +165,8 @@ fn leaves(source: &MarkdownFile<'_>, leaving: &[(Span, &str)]) -> Option<Diagnos
         more => format!("`{target}` and {more} more references lead"),
     };
     let message = format!("{what} out of the skill");
-    let mut diagnostic = source
-        .document
-        .diagnostic(Code::ReferenceLeavesSkill, message)
-        .at(*span);
+    let diagnostic = Diagnostic::new(Code::ReferenceLeavesSkill, page.shown, message);
+    let mut diagnostic = diagnostic.at(*span);
     // The message has the count; a page of examples would not help.
     for (span, _) in more.iter().take(3) {
         diagnostic = diagnostic.related(*span, "leads out of the skill too");
@@ -150,27 +177,109 @@ fn leaves(source: &MarkdownFile<'_>, leaving: &[(Span, &str)]) -> Option<Diagnos
     )
 }
 
-impl Judge<'_> {
+fn broken(page: &Page<'_>, span: Span, target: &str, meant: Option<Meant>) -> Diagnostic {
+    let message = format!("`{target}` does not exist");
+    let diagnostic = Diagnostic::new(Code::BrokenReference, page.shown, message).at(span);
+    let Some(meant) = meant else {
+        return diagnostic.help(if page.bases[0] == page.bases[1] {
+            "add the file or fix the path, relative to the skill's folder"
+        } else {
+            "add the file or fix the path, relative to this file or the skill's folder"
+        });
+    };
+    let diagnostic = diagnostic.help(meant.help);
+    // What follows the path stays as it is.
+    let end = target.find(['#', '?']).unwrap_or(target.len());
+    let is_plain = target.is_ascii() && !target.contains(['%', ':']);
+    if !is_plain {
+        return diagnostic;
+    }
+    let path = Span::from(span.start..span.start + end);
+    diagnostic.fixed_by(Applicability::Unsafe, [(path, meant.path)])
+}
+
+impl<'a> Judge<'a> {
+    fn page(&mut self, page: &Page<'_>, out: &mut Vec<Diagnostic>) {
+        let Some(text) = page.text.get(page.body.clone()) else {
+            return;
+        };
+        let mut suspects = scan::candidates(text);
+        let is_suspect = suspects.any(|found| {
+            let path = path_of(found.target, found.notation);
+            path.is_some_and(|path| self.problem(page, text, &path, &found).is_some())
+        });
+        if !is_suspect {
+            return;
+        }
+        let scanned = scan::scan(text);
+        let mut names_in_code = None;
+        let mut reported = BTreeSet::new();
+        let mut leaving: Vec<(Span, &str)> = Vec::new();
+        let mut count = 0;
+        for found in &scanned.references {
+            let Some(path) = path_of(found.target, found.notation) else {
+                continue;
+            };
+            if reported.contains(&path) {
+                continue;
+            }
+            let Some(problem) = self.problem(page, text, &path, found) else {
+                continue;
+            };
+            let start = page.body.start + found.at;
+            let span = Span::from(start..start + found.target.len());
+            match problem {
+                Problem::Leaves => leaving.push((span, found.target)),
+                Problem::Broken(resolved) => {
+                    // The text may show how to create such a file.
+                    let names = names_in_code.get_or_insert_with(|| scanned.names_in_code(text));
+                    if names.contains(file_name(&path)) {
+                        continue;
+                    }
+                    count += 1;
+                    if count <= MOST_BROKEN {
+                        let meant = self.meant(page.bases[0], &resolved);
+                        out.push(broken(page, span, found.target, meant));
+                    }
+                }
+            }
+            reported.insert(path);
+        }
+        if let Some(more @ 1..) = count.checked_sub(MOST_BROKEN) {
+            let message = format!("{more} more references lead to files that do not exist");
+            out.push(Diagnostic::new(Code::BrokenReference, page.shown, message));
+        }
+        out.extend(leaves(page, &leaving));
+    }
+
     /// What is wrong with a reference, if anything.
-    fn problem(&mut self, path: &str, found: &Reference<'_>) -> Option<Problem> {
+    fn problem(
+        &mut self,
+        page: &Page<'_>,
+        text: &str,
+        path: &str,
+        found: &Reference<'_>,
+    ) -> Option<Problem> {
         let (root, home) = (self.root, self.home);
-        let resolved = resolve(home, path);
-        let inside = resolved.as_deref();
-        if !inside.is_some_and(|it| is_within(it, self.outer)) {
+        let inside = |it: &String| is_within(it, self.outer);
+        let mut resolved = page.bases.iter().filter_map(|base| resolve(base, path));
+        if resolved.any(|it| inside(&it) && root.has(&it)) {
+            return None;
+        }
+        let resolved = resolve(page.bases[0], path);
+        if !resolved.as_ref().is_some_and(inside) {
             // In backticks it may also be a command, unless the file exists.
             let is_sure = found.notation == Notation::Link
                 || resolved.as_deref().is_some_and(|it| is_file(root, it));
             return is_sure.then_some(Problem::Leaves);
         }
         let resolved = resolved?;
-        if root.has(&resolved) {
-            return None;
-        }
-        let name = file_name(path);
-        let is_example = !name.contains('.')
-            || (found.notation == Notation::Code && !is_direction(root, home, path, found.before))
-            // The text shows how to create such a file.
-            || self.is_in_code(name);
+        let is_example = if found.notation == Notation::Code {
+            !file_name(path).contains('.')
+                || !is_direction(root, home, path, scan::before(text, found.at))
+        } else {
+            !file_name(path).contains('.') && !root.has(&format!("{resolved}.md"))
+        };
         if is_example || is_left_out(root, home, &resolved) {
             return None;
         }
@@ -178,21 +287,67 @@ impl Judge<'_> {
         if other.is_some_and(|other| other.nfc().eq(resolved.nfc())) {
             return None;
         }
-        Some(Problem::Broken(
-            other.map(|other| file_name(other).to_owned()),
-        ))
+        Some(Problem::Broken(resolved))
     }
 
-    fn is_in_code(&mut self, name: &str) -> bool {
-        let text = self.text;
-        let names = self
-            .names_in_code
-            .get_or_insert_with(|| scan::names_in_code(text));
-        names.contains(name)
+    /// The file that was probably meant by a path that does not exist, for a page in the folder `base`.
+    fn meant(&mut self, base: &str, path: &str) -> Option<Meant> {
+        if let Some(other) = self.other_form(path) {
+            return Some(Meant {
+                help: format!("the file is called `{}`; case matters", file_name(other)),
+                path: relative(base, other),
+            });
+        }
+        let root = self.root;
+        let with_extension = format!("{path}.md");
+        let found = if root.has(&with_extension) {
+            Some(with_extension)
+        } else {
+            let similar = self.elsewhere(path).or_else(|| self.similar(path));
+            similar.map(str::to_owned)
+        };
+        let path = relative(base, &found?);
+        let help = format!("did you mean `{path}`?");
+        Some(Meant { path, help })
+    }
+
+    /// The only file of the skill with the name of this one. Every skill has a `SKILL.md`, so that name
+    /// says nothing.
+    fn elsewhere(&mut self, path: &str) -> Option<&'a str> {
+        if is_skill_file(path) {
+            return None;
+        }
+        let (root, area) = (self.root, self.area);
+        let named = self.named.get_or_insert_with(|| {
+            let mut named: HashMap<&str, Vec<&str>> = HashMap::new();
+            for entry in &root.entries[root.below(area)] {
+                if !entry.is_directory {
+                    let name = file_name(&entry.path);
+                    named.entry(name).or_default().push(&entry.path);
+                }
+            }
+            named
+        });
+        match named.get(file_name(path))?.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// A file beside this one whose name is nearly the same.
+    fn similar(&self, path: &str) -> Option<&'a str> {
+        let directory = directory(path);
+        let beside = self.root.entries.get(self.root.below(directory))?.iter();
+        let beside = beside.map(|it| it.path.as_str());
+        let mut beside = beside.filter(|it| self::directory(it) == directory);
+        let names: Vec<&str> = beside.by_ref().take(MOST_SIBLINGS).map(file_name).collect();
+        let name = suggest(file_name(path), names)?;
+        let at = self.root.find(&join(directory, name))?;
+        Some(&self.root.entries[at].path)
     }
 
     /// A file whose path differs only in case or in its Unicode form.
-    fn other_form(&mut self, path: &str) -> Option<&str> {
+    fn other_form(&mut self, path: &str) -> Option<&'a str> {
         let root = self.root;
         let directory = directory(path);
         if !self.folded.contains_key(directory) {
@@ -206,6 +361,21 @@ impl Judge<'_> {
         let at = self.folded[directory].get(&fold(path))?;
         Some(&root.entries[*at].path)
     }
+}
+
+/// A path below the root, from a folder below the root.
+fn relative(base: &str, path: &str) -> String {
+    let mut up = String::new();
+    for above in std::iter::once(base).chain(ancestors(base)) {
+        if above.is_empty() {
+            return up + path;
+        }
+        if let Some(rest) = path.strip_prefix(above).and_then(|it| it.strip_prefix('/')) {
+            return up + rest;
+        }
+        up += "../";
+    }
+    up + path
 }
 
 /// The outermost skill that contains this one: its files are installed with it.
@@ -223,9 +393,6 @@ fn is_direction(root: &TreeRoot, home: &str, path: &str, before: &str) -> bool {
     else {
         return false;
     };
-    let from = before.len().saturating_sub(BEFORE);
-    let from = (from..=before.len()).find(|at| before.is_char_boundary(*at));
-    let before = &before[from.unwrap_or_default()..];
     let before = before.trim_end_matches(|it: char| it.is_whitespace() || "*_[(`".contains(it));
     let before = before.to_lowercase();
     let says = |phrase: &&str| {

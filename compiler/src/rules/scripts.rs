@@ -144,8 +144,7 @@ impl Script<'_> {
             return Some(
                 diagnostic
                     .at(span)
-                    .help("save the script as UTF-8 without a byte order mark")
-                    .fix(span, ""),
+                    .help("save the script as UTF-8 without a byte order mark"),
             );
         }
         let has_return = self.text[line.len()..].starts_with("\r\n");

@@ -300,7 +300,7 @@ fn what_scripts_reach_is_one_fact_each() {
         ),
         (
             "a.sh",
-            "# curl x\ncommand -v curl\necho \"$HOME $1\"\nX=1\necho $X \\$Y\n",
+            "# curl x\ncommand -v curl\necho \"$HOME $1\"\nX=1\necho $X \\$Y ${SKILL_ARG_A:-}\n",
             "",
         ),
         ("a.py", "import sys\nrequests = 1\nenviron[name]\n", ""),

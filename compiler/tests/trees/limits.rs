@@ -20,11 +20,10 @@ fn a_skill_too_large_for_hosts_is_reported_at_the_limit() {
         } else {
             &[]
         };
-        assert_eq!(
-            tree.outcome(&["r"]).1,
-            expected,
-            "{count} files of {bytes} bytes"
-        );
+        // That a large file is read in part is a finding of another rule.
+        let found = tree.outcome(&["r"]).1.into_iter();
+        let found: Vec<String> = found.filter(|it| it.contains("skill-too-large")).collect();
+        assert_eq!(found, expected, "{count} files of {bytes} bytes");
     }
 }
 
@@ -65,7 +64,7 @@ fn no_text_takes_longer_than_its_length() {
             numbered("see `references/m", ".md` "),
             51,
         ),
-        ("definitions", numbered("[a]: m", ".md\n"), 51),
+        ("definitions", numbered("[a]: m", ".md\n"), 1),
         (
             "links that are shown in code",
             numbered("[a](m", ".md)\n") + "```\n" + &numbered("cat m", ".md\n") + "```\n",
@@ -80,6 +79,29 @@ fn no_text_takes_longer_than_its_length() {
         ("brackets", repeated("["), 0),
         ("escapes", repeated("\\["), 0),
         ("Chinese", repeated("技能检查文件内容"), 0),
+        ("nested images", repeated("![[]()"), 0),
+        ("nested links", repeated("[") + &repeated("](m.md)"), 1),
+        ("titles that do not end", repeated("[a](m.md \""), 0),
+        ("nested quotes", repeated(">") + "[a](m.md)\n", 1),
+        ("nested lists", repeated("- ") + "[a](m.md)\n", 1),
+        (
+            "lines of a deep quote",
+            repeated("> ") + "a\n" + &repeated("[a](m.md)\n"),
+            0,
+        ),
+        (
+            "lines of a deep list",
+            repeated("- ") + "a\n" + &repeated("[a](m.md)\n"),
+            0,
+        ),
+        (
+            "blank lines in a deep list",
+            "- ".repeat(700) + "a\n" + &repeated("\n") + "`a`",
+            0,
+        ),
+        ("instructions", repeated("a <? `"), 0),
+        ("tags", repeated("<a href=\"`"), 0),
+        ("emphasis", repeated("*a **b ]("), 0),
     ] {
         let tree = Tree::new();
         tree.file(

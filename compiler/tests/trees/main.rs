@@ -15,3 +15,4 @@ mod published;
 mod refresh;
 mod roots;
 mod rules;
+mod structure;

@@ -35,7 +35,7 @@ pub(super) struct Applied {
 impl FixArgs {
     /// Which fixes are asked for, if any.
     fn most(&self) -> Option<Applicability> {
-        (self.fix || self.diff).then_some(if self.with_unsafe {
+        (self.fix || self.diff).then_some(if self.unsafe_too {
             Applicability::Unsafe
         } else {
             Applicability::Safe
@@ -98,10 +98,9 @@ pub(super) fn print_diff(fixed: &Fixed) -> Result<()> {
             finding.file, finding.code
         ));
     }
-    let count = fixed.files.iter().map(|it| it.count).sum::<usize>();
     info(&format!(
         "{} in {} can be fixed; nothing was written",
-        counted(count as u64, "finding"),
+        counted(fixed.count() as u64, "finding"),
         counted(fixed.files.len() as u64, "file"),
     ));
     Ok(())

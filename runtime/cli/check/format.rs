@@ -96,6 +96,10 @@ pub(super) fn print_schema() -> Result<Exit> {
 }
 
 /// The log of a run that failed.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "a build without the compiler has no log"
+)]
 pub(crate) fn failure_log(message: &str, help: Option<&str>) -> Option<Value> {
     let version = env!("CARGO_PKG_VERSION");
     let exit = Exit::CouldNotRun as u8;

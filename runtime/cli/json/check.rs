@@ -28,12 +28,12 @@ pub(crate) struct Check<'a> {
     pub(crate) file_count: u64,
     pub(crate) profile: &'a str,
     pub(crate) failure: Option<&'a str>,
+    #[serde(flatten)]
+    pub(crate) policy: CheckPolicy,
     pub(crate) fixed_count: usize,
     pub(crate) not_fixed: Vec<NotFixed<'a>>,
     pub(crate) fixable_count: usize,
     pub(crate) unsafe_fixable_count: usize,
-    #[serde(flatten)]
-    pub(crate) policy: CheckPolicy,
     pub(crate) comparison: Option<Comparison<'a>>,
 }
 

@@ -75,7 +75,8 @@ fn is_used(text: &str, part: &Range<usize>, sign: char, name: &str) -> bool {
         })
 }
 
-/// Quotes the value at the error, with all its lines.
+/// Quotes the value at the error, with all its lines. Rescues none of the 597 skills of the public corpus
+/// and 64 of a collection of 11,824; it is in three public reports.
 fn quote_value(text: &str, part: &Range<usize>, error: &YamlError) -> Option<Repair> {
     let value = lines::value_at(text, part, error.bracket.unwrap_or(error.at))?;
     let range = value.range.clone();
@@ -93,7 +94,8 @@ fn quote_value(text: &str, part: &Range<usize>, error: &YamlError) -> Option<Rep
     })
 }
 
-/// Quotes one item of a bracketed list.
+/// Quotes one item of a bracketed list. Rescues none of the public corpus; without it the whole list would
+/// become a text.
 fn quote_item(text: &str, part: &Range<usize>, error: &YamlError) -> Option<Repair> {
     error.bracket?;
     let (YamlErrorKind::Start(_) | YamlErrorKind::Marked(..)) = error.kind else {
@@ -118,7 +120,8 @@ fn quote_item(text: &str, part: &Range<usize>, error: &YamlError) -> Option<Repa
     })
 }
 
-/// Replaces the tabs at the start of a line by spaces.
+/// Replaces the tabs at the start of a line by spaces. Rescues none of the public corpus; it is in a public
+/// report.
 fn untab(text: &str, part: &Range<usize>, at: usize, done: &[Range<usize>]) -> Option<Repair> {
     let line = LineSpan::all(text, part)
         .skip_while(|line| line.end < at)
@@ -138,7 +141,8 @@ fn untab(text: &str, part: &Range<usize>, at: usize, done: &[Range<usize>]) -> O
     })
 }
 
-/// Repairs a line that is not `key: value`.
+/// Repairs a line that is not `key: value`. Rescues none of the public corpus; drafts that are saved half
+/// written have such lines.
 fn complete_line(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
     let line = LineSpan::all(text, part).find(|line| line.range().contains(&at))?;
     let content = line.content(text);

@@ -13,6 +13,9 @@ use crate::rules::language::Language;
 /// Most names that a message has.
 const MOST_NAMES: usize = 8;
 
+/// How the variables begin in which a server passes arguments and places to a script.
+const PASSED: &str = "SKILL_";
+
 /// Longer names of variables are none.
 const MOST_LETTERS: usize = 64;
 
@@ -387,6 +390,7 @@ fn variable(after: &str, language: Language) -> Option<&str> {
 
 fn is_name(name: &str) -> bool {
     (2..=MOST_LETTERS).contains(&name.len())
+        && !name.starts_with(PASSED)
         && name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
 }
 

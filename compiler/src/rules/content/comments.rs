@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{Findings, MOST_READ, Text, at_most};
 use crate::diagnostic::Code;
-use crate::rules::references::scan;
+use crate::rules::blocks;
 
 /// How a comment begins.
 pub(super) const OPEN: &str = "<!--";
@@ -115,7 +115,7 @@ impl<'a> Comments<'a> {
             return 0;
         }
         let code = self.code.get_or_insert_with(|| {
-            let fenced = scan::fenced(text).into_iter();
+            let fenced = blocks::fenced(text).into_iter();
             fenced.map(|it| it.content).collect()
         });
         let next = code.partition_point(|it| it.end <= at);

@@ -83,9 +83,9 @@ impl<'a> Downloads<'a> {
             Word::Downloader if at.start < self.done => (None, 0),
             Word::Downloader => {
                 let command = Command::of(after);
-                self.done = at.end + command.end();
+                self.done = at.end + command.read;
                 let found = unix(before, &text[at.clone()], after, &command);
-                (found, command.end() + before.len())
+                (found, command.read + before.len())
             }
             Word::Evaluation => match piped(before) {
                 None if at.start >= self.done_powershell => {
@@ -138,12 +138,14 @@ struct Command {
     arguments: usize,
     /// The length up to the end of the program that its output is piped to and that runs it.
     runs: Option<usize>,
+    /// The length of what was read.
+    read: usize,
 }
 
 impl Command {
     fn of(after: &str) -> Self {
         let bytes = after.as_bytes();
-        let mut arguments = None;
+        let (mut arguments, mut runs) = (None, None);
         let (mut quote, mut depth) = (None, 0);
         let (mut stage, mut at) = (0, 0);
         while let Some(&byte) = bytes.get(at) {
@@ -151,7 +153,7 @@ impl Command {
             match (byte, quote) {
                 // A line that goes on.
                 (b'\\', _) => at += 1,
-                (b'\n', _) if stage > 0 && after[stage..at].trim().is_empty() => {}
+                (b'\n', _) if stage > 0 && is_blank(&bytes[stage..at]) => {}
                 (b'\n', _) => break,
                 (_, Some(open)) => quote = quote.filter(|_| byte != open),
                 (b'\'' | b'"', None) if closes(after, at, byte) => quote = Some(byte),
@@ -160,9 +162,9 @@ impl Command {
                 (b'\'' | b'"' | b';' | b'`' | b')', None) => break,
                 (b'&' | b'|', None) if is_twice => break,
                 (b'|', None) => {
-                    if let Some(length) = runs_input(&after[stage..at]).filter(|_| stage > 0) {
-                        at = stage + length;
-                        return Self::ending(arguments.unwrap_or(at), Some(at));
+                    runs = runs_input(after, stage..at);
+                    if runs.is_some() {
+                        break;
                     }
                     arguments.get_or_insert(at);
                     stage = at + 1;
@@ -171,19 +173,18 @@ impl Command {
             }
             at += 1;
         }
-        let end = at.min(after.len());
-        let last = runs_input(&after[stage..end]).filter(|_| stage > 0);
-        Self::ending(arguments.unwrap_or(end), last.map(|length| stage + length))
+        let read = at.min(after.len());
+        Self {
+            arguments: arguments.unwrap_or(read),
+            runs: runs.or_else(|| runs_input(after, stage..read)),
+            read,
+        }
     }
+}
 
-    fn ending(arguments: usize, runs: Option<usize>) -> Self {
-        Self { arguments, runs }
-    }
-
-    /// The length of what was read.
-    fn end(&self) -> usize {
-        self.runs.unwrap_or(self.arguments)
-    }
+/// Whether only spaces precede a line end: a pipeline goes on below a line that ends in `|`.
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|it| matches!(it, b' ' | b'\t' | b'\r'))
 }
 
 /// Whether a quote that opens is closed on its line: an apostrophe of a sentence is not.
@@ -193,8 +194,9 @@ fn closes(text: &str, at: usize, quote: u8) -> bool {
     end.is_some_and(|end| rest[end] == quote)
 }
 
-/// If a command of a pipeline runs its input: the length up to the end of its name.
-fn runs_input(command: &str) -> Option<usize> {
+/// If this command, of a pipeline that begins the text, runs its input: where its name ends.
+fn runs_input(pipeline: &str, stage: Range<usize>) -> Option<usize> {
+    let command = pipeline.get(stage.clone()).filter(|_| stage.start > 0)?;
     let mut words = command
         .split_whitespace()
         .skip_while(|it| matches!(*it, "\\" | "sudo" | "env") || is_option_of_sudo(it));
@@ -205,7 +207,7 @@ fn runs_input(command: &str) -> Option<usize> {
         None | Some("-" | "/dev/stdin") => SHELLS.contains(&name) || INTERPRETERS.contains(&name),
         Some(option) => SHELLS.contains(&name) && option.starts_with('-') && !option.contains('c'),
     };
-    is_run.then(|| offset_in(command, program) + program.len())
+    is_run.then(|| offset_in(pipeline, program) + program.len())
 }
 
 /// `-E`, or a variable that is set for the command.

@@ -1,6 +1,7 @@
 //! Finds the commands in Markdown that run a file by its path: in fenced code for a shell, and in
 //! backticks if the text leaves no doubt. A path that is only mentioned is no command.
 
+use crate::rules::blocks;
 use crate::rules::references::scan::{self, Notation};
 
 /// A path that a text runs.
@@ -35,7 +36,7 @@ const BEFORE_COMMANDS: &[&str] = &[
 /// All commands of a text that run a path, in order of their kinds.
 pub(super) fn commands(text: &str) -> Vec<Command<'_>> {
     let mut found = Vec::new();
-    for block in scan::fenced(text) {
+    for block in blocks::fenced(text) {
         let language = block.language.to_lowercase();
         let is_shell = SHELLS.contains(&language.as_str());
         if is_shell || language.is_empty() {
@@ -43,13 +44,14 @@ pub(super) fn commands(text: &str) -> Vec<Command<'_>> {
             in_code(lines, block.content.start, is_shell, &mut found);
         }
     }
-    let references = scan::references(text).into_iter();
+    let references = scan::scan(text).references.into_iter();
     let code = references.filter(|it| it.notation == Notation::Code);
     for reference in code {
         let after = &text[reference.at + reference.target.len()..];
         let is_alone = after.trim_start().starts_with('`');
         let is_run = || {
-            let before = reference.before.trim_end_matches('`').trim_end();
+            let before = scan::before(text, reference.at);
+            let before = before.trim_end_matches('`').trim_end();
             let word = before.rsplit(|it: char| !it.is_alphabetic()).next();
             word.is_some_and(|it| RUN.contains(&it.to_lowercase().as_str()))
         };

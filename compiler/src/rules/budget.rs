@@ -1,0 +1,73 @@
+//! Rules about the room that skills take: in the context of a model, and in the listings of hosts.
+
+use skillbundle_format::hosts::LISTED_SKILLS;
+use skillbundle_format::{Audience, Dialect};
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::draft::Draft;
+use crate::source::Tree;
+
+/// What the Agent Skills specification advises for a `SKILL.md` and its body.
+const LINES: usize = 500;
+const TOKENS: usize = 5000;
+
+/// Characters of a token in English text, about.
+const TOKEN: usize = 4;
+
+/// Claude Code gives the listing of skills 1 % of a context of 200,000 tokens, and at most this many
+/// characters of one description.
+const LISTING_TOKENS: usize = 2000;
+const LISTED_CHARS: usize = 1536;
+
+/// Checks the length of one skill's text.
+pub(super) fn check(draft: &Draft, out: &mut Vec<Diagnostic>) {
+    let entry = &draft.entry;
+    let Ok(text) = str::from_utf8(&entry.source) else {
+        return;
+    };
+    let lines = text.lines().count();
+    let body = text.get(entry.body.clone()).unwrap_or_default();
+    let tokens = body.chars().count() / TOKEN;
+    if entry.dialect != Dialect::Folder || (lines <= LINES && tokens <= TOKENS) {
+        return;
+    }
+    let message = if lines > LINES {
+        format!("the file has {lines} lines; {LINES} are advised")
+    } else {
+        format!("the text has about {tokens} tokens; {TOKENS} are advised")
+    };
+    let help = "move details to files in `references/`, and say when to read each";
+    let diagnostic = Diagnostic::new(Code::LongText, draft.shown.as_str(), message);
+    out.push(diagnostic.help(help));
+}
+
+/// Checks what a host lists of all skills together.
+pub(super) fn check_all(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>) {
+    let Some(root) = tree.roots.first() else {
+        return;
+    };
+    let listed = drafts.iter().map(|it| &it.entry);
+    let listed = listed.filter(|it| !it.shadowed && it.audience == Audience::Everyone);
+    let (mut count, mut chars) = (0, 0);
+    for skill in listed {
+        count += 1;
+        let description = skill.description.chars().count().min(LISTED_CHARS);
+        chars += skill.name.chars().count() + description;
+    }
+    let report = |code, message: String| Diagnostic::new(code, root.shown(""), message);
+    if count > LISTED_SKILLS {
+        let message =
+            format!("{count} skills are listed; Claude Code takes {LISTED_SKILLS} of a server");
+        let help =
+            "serve them from several servers, or let agents search: the tools find every skill";
+        out.push(report(Code::ManySkills, message).help(help));
+    }
+    let tokens = chars / TOKEN;
+    if tokens > LISTING_TOKENS {
+        let message = format!(
+            "the names and descriptions have about {tokens} tokens; Claude Code lists {LISTING_TOKENS}"
+        );
+        let help = "install fewer skills at once, shorten descriptions, or let agents search";
+        out.push(report(Code::LongListing, message).help(help));
+    }
+}

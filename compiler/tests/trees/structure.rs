@@ -1,0 +1,146 @@
+//! Rules about where files are and how large they are, for trees that a Markdown case cannot describe.
+
+use std::fs;
+
+use skillbundle_compiler::{CheckOptions, Profiles, Root, Severity, check};
+
+use crate::kit::{Tree, skill};
+
+/// The findings of a root as `severity code file:line`, for these profiles.
+fn findings(tree: &Tree, profiles: &[&str]) -> Vec<String> {
+    let profiles = Profiles::of(profiles).expect("known profiles");
+    let roots = [Root::project(tree.path("r"))];
+    let checked = check(&roots, &CheckOptions::new(profiles)).expect("the root can be read");
+    let base = tree.path("r").display().to_string();
+    let found = checked.report.diagnostics().iter();
+    found
+        .map(|it| {
+            let file = it.file.strip_prefix(&base).unwrap_or(&it.file);
+            format!(
+                "{} {} {}",
+                it.severity,
+                it.code,
+                file.trim_start_matches('/')
+            )
+        })
+        .collect()
+}
+
+/// A skill whose description and body have these many characters and lines.
+fn sized(name: &str, description: usize, lines: usize, width: usize) -> String {
+    let body = format!("{}\n", "x".repeat(width)).repeat(lines);
+    let description = "d".repeat(description);
+    format!("---\nname: {name}\ndescription: {description}\n---\n{body}")
+}
+
+#[test]
+fn a_long_text_is_reported_beyond_what_the_specification_advises() {
+    for (lines, width, is_long) in [
+        (496, 1, false),
+        (497, 1, true),
+        (100, 199, false),
+        (100, 201, true),
+    ] {
+        let tree = Tree::new();
+        tree.file("r/a/SKILL.md", sized("a", 20, lines, width));
+        for (profile, severity) in [
+            ("spec", Severity::Warning),
+            ("claude", Severity::Warning),
+            ("codex", Severity::Info),
+        ] {
+            let expected = is_long.then(|| format!("{severity} long-text a/SKILL.md"));
+            let expected: Vec<String> = expected.into_iter().collect();
+            assert_eq!(findings(&tree, &[profile]), expected, "{lines} of {width}");
+        }
+    }
+}
+
+#[test]
+fn many_skills_and_their_descriptions_are_reported_for_the_whole_set() {
+    for (count, description, expected) in [
+        (100, 70, &[][..]),
+        (101, 70, &["warning many-skills "]),
+        (20, 400, &["warning long-listing "]),
+        (20, 390, &[]),
+    ] {
+        let tree = Tree::new();
+        for number in 0..count {
+            let name = format!("a{number}");
+            tree.file(
+                &format!("r/{name}/SKILL.md"),
+                sized(&name, description, 1, 1),
+            );
+        }
+        assert_eq!(findings(&tree, &["claude"]), expected, "{count}");
+    }
+}
+
+#[test]
+fn an_empty_submodule_is_reported() {
+    let tree = Tree::new();
+    tree.file("r/a/SKILL.md", skill("a", "Does a. Use it for a."));
+    let modules = "[submodule \"full\"]\n\tpath = full\n[submodule \"v\"]\n\tpath = vendor/v\n";
+    tree.file("r/.gitmodules", modules);
+    tree.file("r/full/b/SKILL.md", skill("b", "Does b. Use it for b."));
+    fs::create_dir_all(tree.path("r/vendor/v")).expect("a directory can be made");
+    assert_eq!(
+        findings(&tree, &["claude"]),
+        ["warning empty-submodule vendor/v"]
+    );
+}
+
+#[test]
+fn what_git_leaves_in_place_of_a_file_is_reported() {
+    let tree = Tree::new();
+    tree.file("r/skills/a/SKILL.md", skill("a", "Does a. Use it for a."));
+    tree.file("r/skills/a/scripts/run.sh", "../../shared/run.sh");
+    tree.file("r/skills/a/scripts/path.txt", "../../shared/run.sh\n");
+    tree.file("r/skills/a/scripts/word", "shared");
+    tree.file("r/skills/shared/run.sh", "echo\n");
+    tree.file("r/skills/inside", "a");
+    tree.file("r/skills/outside", "../../elsewhere/skills/outside");
+    tree.file("r/skills/LICENSE", "MIT");
+    tree.file("r/skills/b/SKILL.md", "../a/SKILL.md");
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 3\n";
+    tree.file("r/skills/a/assets/one.bin", pointer);
+    tree.file("r/skills/a/assets/two.bin", pointer);
+    assert_eq!(
+        findings(&tree, &["codex"]),
+        [
+            "warning lfs-pointer skills/a/assets/one.bin",
+            "warning link-as-text skills/a/scripts/run.sh",
+            "error link-as-text skills/b/SKILL.md",
+            "error link-as-text skills/inside",
+            "error link-as-text skills/outside",
+        ]
+    );
+}
+
+#[test]
+fn skills_that_hosts_do_not_search_for_are_counted() {
+    let tree = Tree::new();
+    let places = [
+        "skills/a",
+        "skills/a/inner",
+        "skills/team/b",
+        "skills/team/c",
+        "skills/1/2/3/4/5/6/d",
+        "plugins/p/skills/e",
+        "other/f/g/h",
+    ];
+    for place in places {
+        let name = place.rsplit('/').next().unwrap_or_default();
+        tree.file(
+            &format!("r/{place}/SKILL.md"),
+            skill(name, "Does it. Use it now."),
+        );
+    }
+    assert_eq!(
+        findings(&tree, &["gemini"]),
+        [
+            "info deep-skill ",
+            "info deep-skill ",
+            "info nested-skill skills/a/inner/SKILL.md",
+        ]
+    );
+}
