@@ -63,20 +63,29 @@ impl Requests {
     pub(crate) fn read(tree: &mut Tree) -> Self {
         let found = evaluation_files(tree);
         tree.read(found.iter().map(|(id, _)| *id), MAX_TEXT_BYTES);
-        let read = |(id, kind): (FileId, ListKind)| {
+        let mut requests = Self {
+            dirs: tree.roots.iter().map(|root| root.dir.clone()).collect(),
+            files: Vec::new(),
+            unread: unread(tree),
+        };
+        for (id, kind) in found {
             let entry = tree.entry(id);
-            Some(RequestFile {
+            let Some(bytes) = &entry.bytes else {
+                continue;
+            };
+            // As a file of a skill, it was read whatever its size.
+            if bytes.len() as u64 > MAX_TEXT_BYTES {
+                requests.unread.push(too_large(tree.shown(id), bytes.len()));
+                continue;
+            }
+            requests.files.push(RequestFile {
                 root: id.root,
                 path: entry.path.clone(),
                 kind,
-                bytes: Arc::clone(entry.bytes.as_ref()?),
-            })
-        };
-        Self {
-            dirs: tree.roots.iter().map(|root| root.dir.clone()).collect(),
-            files: found.into_iter().filter_map(read).collect(),
-            unread: unread(tree),
+                bytes: Arc::clone(bytes),
+            });
         }
+        requests
     }
 
     /// Whether neither a file nor a skill of the set has requests, so that no bundle is needed to
@@ -172,6 +181,12 @@ fn unread(tree: &Tree) -> Vec<Diagnostic> {
     let mut diagnostics = source::diagnostics(tree, true, |_, _| Relevance::Input);
     diagnostics.retain(|it| shapes::kind(file_name(&it.file)).is_some());
     diagnostics
+}
+
+fn too_large(file: String, size: usize) -> Diagnostic {
+    let message =
+        format!("its requests are left out: it has {size} bytes, the limit is {MAX_TEXT_BYTES}");
+    Diagnostic::new(Code::FileTooLarge, file, message).help("split it into several files")
 }
 
 /// The path of each skill by its root and its own directory.
