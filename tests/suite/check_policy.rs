@@ -638,8 +638,9 @@ fn files(ran: &Output) -> Vec<String> {
 
 #[test]
 fn only_what_has_changed_since_a_revision_counts() {
+    type Change = (&'static str, fn(&Project), &'static [&'static str]);
     let since = ["check", "skills", "--changed-since", "main", "--json"];
-    let changes: &[(&str, fn(&Project), &[&str])] = &[
+    let changes: &[Change] = &[
         ("nothing", |_| {}, &[]),
         (
             "unstaged",

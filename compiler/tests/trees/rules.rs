@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use skillbundle_compiler::{CheckOptions, Code, Profile, Profiles, Root, check};
+use skillbundle_compiler::{CheckOptions, Code, Profile, Profiles, Report, Root, check};
 
 use crate::kit::Tree;
 
@@ -45,7 +45,7 @@ fn reported(files: &[(&str, &str)]) -> BTreeSet<Code> {
         let replayed = replayed.expect("the bundle is whole");
         reports.extend([replayed.report, replayed.failed]);
     }
-    let found = reports.iter().flat_map(|it| it.diagnostics());
+    let found = reports.iter().flat_map(Report::diagnostics);
     found.map(|it| it.code).collect()
 }
 

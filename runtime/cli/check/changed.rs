@@ -16,7 +16,7 @@ struct Changed {
     /// The directory of each skill; for a page, its path without `.md`.
     homes: HashSet<PathBuf>,
     /// Those with a file that has changed.
-    changed_homes: HashSet<PathBuf>,
+    with_changes: HashSet<PathBuf>,
 }
 
 /// Takes out of the report what is about neither a changed file nor a skill that has one.
@@ -36,9 +36,9 @@ pub(super) fn keep(revision: &str, roots: usize, checked: &mut Checked) -> Resul
     let mut changed = Changed {
         repositories,
         homes: homes(checked),
-        changed_homes: HashSet::new(),
+        with_changes: HashSet::new(),
     };
-    changed.changed_homes = changed.find_homes();
+    changed.with_changes = changed.find_homes();
     let places = &checked.places;
     checked.report.suppress(|_, it| {
         let counts = changed.concerns(it, places);
@@ -110,7 +110,7 @@ impl Changed {
         };
         let owns = |file: &Path| {
             let home = self.home(file);
-            home.is_some_and(|home| self.changed_homes.contains(&home))
+            home.is_some_and(|home| self.with_changes.contains(&home))
         };
         if is_at(file) || owns(file) {
             return true;

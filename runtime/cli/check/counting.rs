@@ -134,26 +134,13 @@ impl<'a> Counting<'a> {
         distinct.iter().map(|it| it.file.as_str()).collect()
     }
 
-    /// The number of skills whose files are ignored.
-    pub(super) fn unchecked(&self, checked: &Checked, options: &CheckOptions) -> usize {
-        let skills = checked.set.offered().iter();
-        let is_ignored = |root: usize, file: &str| {
-            let path = checked.places.root(root)?.join(file);
-            Some(options.policy(root)?.ignores(&path))
-        };
-        skills
-            .filter(|it| is_ignored(it.root as usize, &it.file_path) == Some(true))
-            .count()
-    }
-
     /// The least severity that is shown.
     pub(super) fn least_shown(&self) -> Severity {
-        let fails_on_notes = match self.typed() {
-            Some(typed) => typed == FailOn::Info,
-            None => {
-                let mut settings = self.settings.iter().flatten();
-                settings.any(|it| it.fail_on == Some(FailOn::Info))
-            }
+        let fails_on_notes = if let Some(typed) = self.typed() {
+            typed == FailOn::Info
+        } else {
+            let mut settings = self.settings.iter().flatten();
+            settings.any(|it| it.fail_on == Some(FailOn::Info))
         };
         if self.args.verbose || fails_on_notes {
             Severity::Info
@@ -273,6 +260,18 @@ impl Kind {
         })
         .count()
     }
+}
+
+/// The number of skills whose files are ignored.
+pub(super) fn unchecked(checked: &Checked, options: &CheckOptions) -> usize {
+    let skills = checked.set.offered().iter();
+    let is_ignored = |root: usize, file: &str| {
+        let path = checked.places.root(root)?.join(file);
+        Some(options.policy(root)?.ignores(&path))
+    };
+    skills
+        .filter(|it| is_ignored(it.root as usize, &it.file_path) == Some(true))
+        .count()
 }
 
 fn is_same(one: Option<&Arc<Settings>>, other: Option<&Arc<Settings>>) -> bool {

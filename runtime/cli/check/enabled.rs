@@ -5,7 +5,7 @@ use skillbundle_compiler::{CheckOptions, Checked, Profiles, Severity};
 use skillbundle_search::suggest;
 
 use super::against::against;
-use super::counting::{Counting, Kind};
+use super::counting::{self, Counting, Kind};
 use super::format::{self, Outcome};
 use super::{Args, Format, fix, watch};
 use crate::Exit;
@@ -108,12 +108,11 @@ fn profiles(names: &[String]) -> Result<Profiles> {
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     Profiles::of(&names).map_err(|unknown| {
-        let help = match suggest(unknown, Profiles::names()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => {
-                let names: Vec<_> = Profiles::names().collect();
-                format!("profiles are {}", names.join(", "))
-            }
+        let help = if let Some(meant) = suggest(unknown, Profiles::names()) {
+            format!("did you mean `{meant}`?")
+        } else {
+            let names: Vec<_> = Profiles::names().collect();
+            format!("profiles are {}", names.join(", "))
         };
         with_help(&format!("no profile is called `{unknown}`"), &help)
     })
@@ -125,7 +124,7 @@ fn summary(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -
     let hidden =
         counting.least_shown() > Severity::Warning || checked.report.count(Severity::Info) == 0;
     let more = if hidden { "" } else { " (-v shows them)" };
-    let ignored = match counting.unchecked(checked, options) {
+    let ignored = match counting::unchecked(checked, options) {
         0 => String::new(),
         count => format!(", {count} of them ignored"),
     };
@@ -145,7 +144,7 @@ fn policy(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) ->
     let settings = counting.files().into_iter();
     json::CheckPolicy {
         settings_files: settings.map(str::to_owned).collect(),
-        unchecked_count: counting.unchecked(checked, options),
+        unchecked_count: counting::unchecked(checked, options),
         suppressed_count: Kind::Comment.count(checked),
         baseline_count: Kind::Baseline.count(checked),
         baseline_gone_count: counting.gone,

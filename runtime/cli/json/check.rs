@@ -60,7 +60,7 @@ pub(crate) struct Rule {
     reason: &'static str,
     bad_example: &'static str,
     good_example: &'static str,
-    rule_source: &'static str,
+    based_on: &'static str,
 }
 
 /// How a profile judges.
@@ -87,7 +87,7 @@ impl Rule {
             reason: guide.why,
             bad_example: guide.bad,
             good_example: guide.good,
-            rule_source: guide.source,
+            based_on: guide.source,
         }
     }
 }
