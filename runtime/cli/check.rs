@@ -188,6 +188,7 @@ pub(crate) fn failure_log(_: &str, _: Option<&str>) -> Option<serde_json::Value>
     None
 }
 
+#[cfg(feature = "compile")]
 impl Args {
     /// The arguments of a check with nothing but these.
     pub(crate) fn of(sources: Sources, verbose: bool, json: bool) -> Self {

@@ -26,17 +26,9 @@ docs/rules.md has all of them.";
 pub(crate) struct Args {
     /// The rule, as a finding shows it in brackets; all if it is left out
     #[arg(value_name = "CODE")]
-    #[cfg_attr(
-        not(feature = "compile"),
-        expect(dead_code, reason = "needs the compiler")
-    )]
     code: Option<String>,
     /// Print JSON
     #[arg(long)]
-    #[cfg_attr(
-        not(feature = "compile"),
-        expect(dead_code, reason = "needs the compiler")
-    )]
     json: bool,
 }
 

@@ -9,6 +9,7 @@ use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 use skillbundle_format::{Catalog, File, Skill, hex, hosts};
 
+#[cfg(feature = "compile")]
 pub(crate) use host_view::HostView;
 
 use super::display::{counted, grouped, many_lines, one_line};

@@ -4,10 +4,6 @@ use std::path::PathBuf;
 
 // (A doc comment would become the command's description.)
 #[derive(clap::Args, Debug, Clone, Default)]
-#[cfg_attr(
-    not(feature = "compile"),
-    expect(dead_code, reason = "needs the compiler")
-)]
 pub(crate) struct PolicyArgs {
     /// Leave out the settings of the tree (skillbundle.toml)
     #[arg(long)]

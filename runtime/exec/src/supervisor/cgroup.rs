@@ -83,6 +83,7 @@ pub(super) fn remove(id: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -95,7 +96,7 @@ mod tests {
             ..Limits::default()
         };
         let Some(group) = Cgroup::new(&id, &limits) else {
-            eprintln!("skipped: this system lets no group be made");
+            let _ = writeln!(io::stderr(), "skipped: this system lets no group be made");
             return;
         };
         let mut command = Command::new("sh");
