@@ -1,5 +1,6 @@
 //! Proves which findings of `skillbundle check` count: settings of the tree, comments, baselines, changes
-//! since a revision; and that none of their files can do harm.
+//! since a revision; and that none of their files can do harm. The file is long because it is one
+//! table after the other.
 #![cfg(unix)]
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! What a person sees who types commands: transcripts under `tests/cli`, run
 //! against the shipped binary, and what transcripts cannot show: terminals,
-//! closed pipes, files that appear.
+//! closed pipes, files that appear. It is long because each command has its row here.
 
 mod doctor;
 mod journal;

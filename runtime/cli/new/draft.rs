@@ -59,9 +59,9 @@ impl Kind {
 impl Draft {
     /// Fills in the templates for a skill of this kind.
     pub(super) fn new(kind: Kind, name: &str, description: &str) -> Self {
-        let keywords: Vec<_> = words::keywords(name)
-            .into_iter()
-            .map(words::yaml_text)
+        let keywords: Vec<_> = words::keywords(name, description)
+            .iter()
+            .map(|it| words::yaml_text(it))
             .collect();
         let values = [
             ("{{name}}", words::yaml_name(name)),

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use skillbundle_format::{MAX_CONTRACT_DESCRIPTION, hosts::NAME_CHARS, is_contract_name, slug};
+use skillbundle_search::text::tokenize;
 
 use super::draft::Kind;
 use crate::cli::display::{cut, is_control, one_line};
@@ -21,6 +22,9 @@ const RESERVED_PAGE: &str = "skill";
 
 /// Columns of a name that an error quotes.
 const QUOTED_COLUMNS: usize = 32;
+
+/// Most keywords that are taken from a description.
+const FEW: usize = 4;
 
 /// What a YAML parser does not read as text, though it has letters alone.
 const YAML_WORDS: [&str; 9] = ["false", "n", "no", "null", "off", "on", "true", "y", "yes"];
@@ -133,13 +137,27 @@ pub(super) fn contract_name(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// The words of a name.
-pub(super) fn keywords(name: &str) -> Vec<&str> {
-    let mut words: Vec<&str> = Vec::new();
-    for word in name.split('-') {
-        if !words.contains(&word) {
-            words.push(word);
+/// Words by which requests find a page: those of its name that a search does not leave out; if it has
+/// none, those of its description.
+pub(super) fn keywords(name: &str, description: &str) -> Vec<String> {
+    let split = |text: &str| {
+        let mut words: Vec<String> = Vec::new();
+        for word in text.split(|it: char| !it.is_alphanumeric()) {
+            let word = word.to_lowercase();
+            let is_found = word.chars().count() > 1 && !tokenize(&word).is_empty();
+            if is_found && !words.contains(&word) {
+                words.push(word);
+            }
         }
+        words
+    };
+    let mut words = split(name);
+    if words.is_empty() {
+        words = split(description);
+        words.truncate(FEW);
+    }
+    if words.is_empty() {
+        words.push(name.to_owned());
     }
     words
 }
