@@ -41,7 +41,7 @@ def environment(directory):
 
 
 def ours(program, tree):
-    command = [program, "check", tree, "--no-embedded", "--profile", "portable,spec", "--format", "json", "-v"]
+    command = [program, "check", tree, "--profile", "portable,spec", "--format", "json", "-v"]
     run = subprocess.run(command, capture_output=True, text=True)
     for finding in json.loads(run.stdout).get("findings", []):
         yield finding["code"], Path(finding["file"]).name, finding.get("line"), finding["message"]
