@@ -42,13 +42,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         Selection::Roots(roots) => {
             return Err(with_help(
                 &format!("{} is not a bundle", sources::names(&roots)),
-                "`skillbundle compile --check` checks directories and skill files",
+                "`skillbundle check` checks directories and skill files",
             ));
         }
         Selection::Repositories(repositories) => {
             return Err(with_help(
                 &format!("{repositories} is not a bundle"),
-                "`skillbundle compile --check --repo URL` checks a repository",
+                "`skillbundle check --repo URL` checks a repository",
             ));
         }
     };

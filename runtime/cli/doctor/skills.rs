@@ -85,7 +85,7 @@ pub(super) fn check(context: &Context<'_>, out: &mut Findings) {
         out.add(Level::Warning, skill.path.clone(), message, "fix the file");
     }
     for finding in &examined.findings {
-        let default = "fix it; `skillbundle compile --check` shows the line";
+        let default = "fix it; `skillbundle check` shows the line";
         let level = if finding.is_error {
             Level::Problem
         } else {
