@@ -15,7 +15,7 @@ pub struct Changes {
     /// The top of its working tree.
     pub top: PathBuf,
     /// The files that were changed, added or removed, relative to the top. A directory stands for a
-    /// repository in this one that is not known to it.
+    /// submodule at another commit, or for a repository in this one that is not known to it.
     pub files: BTreeSet<PathBuf>,
 }
 
@@ -56,7 +56,9 @@ pub fn changed_since(
         "--no-relative",
         "--no-ext-diff",
         "--no-textconv",
-        "--ignore-submodules=all",
+        // Another commit counts. What is not committed in them is for their own git to tell, which
+        // would obey their configuration.
+        "--ignore-submodules=dirty",
         &base,
         "--",
     ];
