@@ -39,8 +39,8 @@ pub(super) fn run(
         })?;
         begin();
         match check() {
+            Ok(made) if !made.is_read => return Ok(Exit::Success),
             Ok(made) => declared = made.declared,
-            Err(error) if output::is_closed_pipe(&error) => return Ok(Exit::Success),
             // A file that is half written, or a root that is gone for a moment: it is fixed by a change.
             Err(error) => {
                 let (message, help) = output::describe(&error);
