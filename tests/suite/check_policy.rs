@@ -897,11 +897,12 @@ struct Watching {
 }
 
 impl Watching {
-    fn start(project: &Project) -> Self {
+    fn start(project: &Project, arguments: &[&str]) -> Self {
         let mut command = project.command();
         command.args([
             "check", "skills", "--watch", "--strict", "--format", "short",
         ]);
+        command.args(arguments);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -948,7 +949,7 @@ impl Watching {
 #[test]
 fn a_check_that_watches_goes_on_until_it_is_stopped() {
     let project = tree();
-    let watching = Watching::start(&project);
+    let watching = Watching::start(&project, &[]);
     watching.wait_for("---");
     watching.wait_for("exit code 1");
     project.file("skills/a/references/no.md", "x");
@@ -962,6 +963,31 @@ fn a_check_that_watches_goes_on_until_it_is_stopped() {
     watching.wait_for("error:");
     fs::rename(project.path("gone"), project.path("skills")).expect("it can be moved");
     watching.wait_for("exit code 0");
+    assert_eq!(watching.stop(), Some(130));
+}
+
+#[test]
+fn a_check_that_watches_sees_that_a_revision_is_another_commit() {
+    let project = repository();
+    project.file("skills/a/extra.txt", "y");
+    commit(&project);
+    let watching = Watching::start(&project, &["--changed-since", "main"]);
+    watching.wait_for("exit code 1");
+    // No file of the working tree changes.
+    git_in(
+        project.dir(),
+        &["branch", "--quiet", "--force", "main", "work"],
+    );
+    watching.wait_for("exit code 0");
+    git_in(
+        project.dir(),
+        &["branch", "--quiet", "--force", "main", "work~1"],
+    );
+    watching.wait_for("exit code 1");
+    git_in(project.dir(), &["pack-refs", "--all"]);
+    watching.wait_for("exit code 1");
+    git_in(project.dir(), &["reset", "--quiet", "--soft", "main"]);
+    watching.wait_for("exit code 1");
     assert_eq!(watching.stop(), Some(130));
 }
 
