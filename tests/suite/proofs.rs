@@ -71,6 +71,35 @@ fn a_failed_request_is_a_warning_where_it_is_written() {
 }
 
 #[test]
+fn a_key_that_is_given_twice_hides_no_request() {
+    let project = project();
+    let request = "{\"request\": \"push my branches\", \"expect\": \"csv\"}";
+    for (text, place) in [
+        (
+            format!("{{\"requests\": [{request}],\n\"requests\": []}}"),
+            "",
+        ),
+        (
+            format!(
+                "[{request},\n{{\"request\": \"x\", \"expect\": \"csv\", \"Expect\": \"git\"}}]"
+            ),
+            ":2:1",
+        ),
+    ] {
+        project.file("skills/routing.json", text);
+        let ran = check(&project, &["skills", "--format", "short"]);
+        let expected = format!("skills/routing.json{place}: error[evaluation-shape]: `");
+        let found = ran.stdout.lines().find(|it| it.starts_with(&expected));
+        assert!(
+            found.is_some_and(|it| it.contains("` is given twice; ")),
+            "{}",
+            ran.stdout
+        );
+        assert_eq!(ran.code, Some(1));
+    }
+}
+
+#[test]
 fn requests_for_a_skill_that_is_not_served_name_it() {
     let project = project();
     for (text, expected) in [

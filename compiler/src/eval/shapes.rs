@@ -5,7 +5,9 @@
 //! since authors write `expected_skill`, `expectedSkill` and `expected-skill`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -150,7 +152,7 @@ pub(super) fn lists(raw: &RawValue, kind: ListKind) -> Result<Lists<'_>, String>
         add(&items, kind, &mut lists.requests)?;
         return Ok(lists);
     }
-    let Some(object) = object(raw) else {
+    let Some(object) = object(raw)? else {
         let found = describe(raw);
         return Err(format!("expected a list of requests, found {found}"));
     };
@@ -174,7 +176,9 @@ fn add<'a>(
     out: &mut Vec<Listed<'a>>,
 ) -> Result<(), String> {
     for raw in items {
-        let group = object(raw).filter(|it| first(it, TEXTS).is_none());
+        // A request with a mistake is reported by itself.
+        let group = object(raw).unwrap_or_default();
+        let group = group.filter(|it| first(it, TEXTS).is_none());
         let owner = group.as_ref().and_then(owner);
         let found = match (&group, &owner) {
             (Some(group), Some(_)) => lists_of(group, ListKind::Evals)?,
@@ -217,7 +221,7 @@ fn lists_of<'a>(
 
 /// One request of a list. The error is a message.
 pub(super) fn request(raw: &RawValue, kind: ListKind) -> Result<Request<'_>, String> {
-    let object = object(raw).unwrap_or_default();
+    let object = object(raw)?.unwrap_or_default();
     let json = if object.is_empty() {
         Some(raw)
     } else {
@@ -297,10 +301,43 @@ fn items(raw: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn object(raw: &RawValue) -> Option<Object<'_>> {
-    let object: BTreeMap<String, &RawValue> = serde_json::from_str(raw.get()).ok()?;
-    let object = object.into_iter();
-    Some(object.map(|(key, value)| (compared(&key), value)).collect())
+/// An object, if it is one. The error is a message: of two values of a key, a reader would take either.
+fn object(raw: &RawValue) -> Result<Option<Object<'_>>, String> {
+    let Ok(Pairs(pairs)) = serde_json::from_str(raw.get()) else {
+        return Ok(None);
+    };
+    let mut object = Object::new();
+    for (key, value) in pairs {
+        if object.insert(compared(&key), value).is_some() {
+            return Err(format!("`{key}` is given twice"));
+        }
+    }
+    Ok(Some(object))
+}
+
+/// The keys and values of an object as they are written, each of them.
+struct Pairs<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Pairs<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
 }
 
 /// The form in which keys and words are compared.
