@@ -3,8 +3,10 @@
 //! table after the other.
 #![cfg(unix)]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +16,7 @@ use std::thread;
 use serde_json::Value;
 use skillbundle_testkit::git_in;
 
-use crate::project::{Output, PATIENCE, Project};
+use crate::project::{Output, PATIENCE, Project, finish};
 
 /// A skill with one warning in line 5: a reference to a file that does not exist.
 const BROKEN: &str = "---\nname: a\ndescription: Fills PDF forms. Use it for forms.\n---\nRead [it](references/no.md).\n";
@@ -809,6 +811,38 @@ fn only_what_has_changed_since_a_revision_counts() {
         let mut found = files(&ran);
         found.dedup();
         assert_eq!(found, *expected, "{what}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_repository_may_have_any_path() {
+    let project = Project::new();
+    let top = project.dir().join(OsStr::from_bytes(b"caf\xe9 \n"));
+    let skill = top.join("skills/a");
+    fs::create_dir_all(&skill).expect("a folder can be made");
+    fs::write(skill.join("SKILL.md"), BROKEN).expect("writable");
+    git_in(&top, &["init", "--quiet", "--initial-branch=main"]);
+    git_in(&top, &["add", "-A"]);
+    git_in(&top, &["commit", "--quiet", "--message=x"]);
+    for (text, code) in [(BROKEN.to_owned(), 0), (format!("{BROKEN}More.\n"), 1)] {
+        fs::write(skill.join("SKILL.md"), text).expect("writable");
+        for options in [
+            &["--changed-since", "main"][..],
+            &["--against", "main", "--changed-since=main"],
+        ] {
+            let mut command = project.command();
+            command
+                .args(["check", "skills", "--max-warnings=0"])
+                .args(options);
+            let ran = finish(command.current_dir(&top));
+            assert_eq!(
+                ran.code,
+                Some(code),
+                "{options:?}: {}{}",
+                ran.stdout,
+                ran.stderr
+            );
+        }
     }
 }
 

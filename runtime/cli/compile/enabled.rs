@@ -8,7 +8,7 @@ use super::Args;
 use super::destination::Destination;
 use crate::Exit;
 use crate::cli::check;
-use crate::cli::display::counted;
+use crate::cli::display::{counted, escaped};
 use crate::cli::json::{self, Envelope};
 use crate::cli::output::{Output, Style, info, with_help};
 use crate::directories;
@@ -145,6 +145,8 @@ impl Outcome<'_> {
         if self.report.has_errors() {
             lines.push(self.consequence(&name));
         }
+        // Paths in it are whatever a directory or a bundle has.
+        let lines: Vec<_> = lines.iter().map(|line| escaped(line)).collect();
         lines.join("\n")
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::checkout::{Repository, check_revision};
+use crate::checkout::{Repository, check_revision, path_of};
 use crate::error::GitError;
 
 /// What has changed in a repository.
@@ -44,7 +44,7 @@ pub fn changed_since(
         error => error,
     })?;
     let base = merge_base(&repository, &commit, &head, revision)?;
-    let top = PathBuf::from(repository.git(&["rev-parse", "--show-toplevel"])?);
+    let top = repository.git_path(&["rev-parse", "--show-toplevel"])?;
     // `ls-files` lists what is below its directory.
     repository.program = repository.program.at(top.clone());
     let filters = disabled_filters(&repository)?;
@@ -100,8 +100,9 @@ pub fn reference_files(
     for name in &names {
         arguments.extend(["--git-path", name]);
     }
-    let files = repository.git(&arguments)?;
-    Ok(files.lines().map(PathBuf::from).collect())
+    let files = repository.program.call(&arguments);
+    let files = files.output(&repository.limits)?;
+    Ok(files.split(|it| *it == b'\n').filter_map(path).collect())
 }
 
 fn merge_base(
@@ -144,17 +145,8 @@ fn disabled_filters(repository: &Repository) -> Result<Vec<(String, String)>, Gi
     Ok(off.collect())
 }
 
-#[cfg(unix)]
+/// A name in a list of git, without the slash after a directory.
 fn path(name: &[u8]) -> Option<PathBuf> {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
-    // Without the slash after a directory.
     let name = name.strip_suffix(b"/").unwrap_or(name);
-    (!name.is_empty()).then(|| OsStr::from_bytes(name).into())
-}
-
-#[cfg(not(unix))]
-fn path(name: &[u8]) -> Option<PathBuf> {
-    let name = str::from_utf8(name).ok()?.trim_end_matches('/');
-    (!name.is_empty()).then(|| name.into())
+    path_of(name).filter(|_| !name.is_empty())
 }

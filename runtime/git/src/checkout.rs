@@ -89,6 +89,23 @@ pub fn write_revision(
     })
 }
 
+/// A path of this system from the bytes that git has for it; `None` if it has no such paths.
+#[cfg(unix)]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "other systems have paths that are not any bytes"
+)]
+pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    Some(OsStr::from_bytes(bytes).into())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
 /// Refuses what git would take for an option, or reads nothing after.
 pub(crate) fn check_revision(revision: &str) -> Result<(), GitError> {
     if revision.is_empty() || revision.starts_with('-') || revision.contains(char::is_control) {
@@ -125,8 +142,8 @@ impl Repository {
             git_dir: PathBuf::new(),
             prefix: PathBuf::new(),
         };
-        repository.prefix = repository.git(&["rev-parse", "--show-prefix"])?.into();
-        repository.git_dir = repository.git(&["rev-parse", "--absolute-git-dir"])?.into();
+        repository.prefix = repository.git_path(&["rev-parse", "--show-prefix"])?;
+        repository.git_dir = repository.git_path(&["rev-parse", "--absolute-git-dir"])?;
         Ok(repository)
     }
 
@@ -150,6 +167,13 @@ impl Repository {
         let output = self.program.call(arguments).output(&self.limits)?;
         let text = String::from_utf8_lossy(&output);
         Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+    }
+
+    /// The path that git answers with, byte for byte.
+    pub(crate) fn git_path(&self, arguments: &[&str]) -> Result<PathBuf, GitError> {
+        let output = self.program.call(arguments).output(&self.limits)?;
+        let line = output.strip_suffix(b"\n").unwrap_or(&output);
+        path_of(line).ok_or(GitError::Answer { what: "rev-parse" })
     }
 
     /// The files of a commit whose paths are wanted.
