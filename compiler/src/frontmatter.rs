@@ -47,9 +47,7 @@ const RECOVERED: &[Code] = &[
     Code::InvalidYaml,
     Code::LateFrontmatter,
     Code::LooseIndentation,
-    Code::MissingSpace,
     Code::TabIndentation,
-    Code::UnindentedText,
     Code::UnquotedValue,
     Code::YamlFeature,
 ];

@@ -5,7 +5,7 @@
 pub(crate) mod blocks;
 mod budget;
 pub(crate) mod checkout;
-mod content;
+pub(crate) mod content;
 mod explain;
 pub(crate) mod fields;
 mod files;
@@ -173,7 +173,7 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "YAML 1.2"
     }
-    UnquotedValue "unquoted-value" Error "A value needs quotes; it was recovered as written."
+    UnquotedValue "unquoted-value" Error "A value needs quotes; one of text is recovered as written."
     {
         why "YAML reads `: ` as the end of a key, so most hosts refuse the file."
         bad "---\nname: example\ndescription: Two steps: open, fill. Use when: asked\n---\nOpen the form.\n"
@@ -194,14 +194,14 @@ rules! {
         good "---\nname: example\ndescription: \"Fills forms\n  of any kind\"\n---\nOpen the form.\n"
         source "YAML 1.2, section 7.3"
     }
-    MissingSpace "missing-space" Error "The space after a key's colon is missing."
+    MissingSpace "missing-space" Error "The space after a key's colon is missing, so the file is not served."
     {
         why "YAML reads the line as text, so the key does not exist."
         bad "---\nname:example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "YAML 1.2, section 7.4"
     }
-    UnindentedText "unindented-text" Error "A line is not `key: value`; it was read as part of the value above."
+    UnindentedText "unindented-text" Error "A line is neither `key: value` nor indented, so the file is not served."
     {
         why "Other parsers end the value above and refuse the line."
         bad "---\nname: example\ndescription: Fills forms\nof any kind\n---\nOpen the form.\n"

@@ -8,6 +8,7 @@ mod encoding;
 mod secrets;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
@@ -163,6 +164,24 @@ fn search(file: &Text<'_>, out: &mut Vec<Diagnostic>) -> usize {
     out.extend(downloads.findings.finish());
     out.extend(secrets.findings.finish());
     read
+}
+
+/// Where the credentials of a text are, however many. Bytes that are not UTF-8 end one.
+pub(crate) fn credentials(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        let mut scanner = secrets::Scanner::new(chunk.valid());
+        for word in AUTOMATON.find_iter(chunk.valid()) {
+            if let Reader::Secret(kind) = READERS[word.pattern().as_usize()].1
+                && let (_, Some((span, _))) = scanner.read(kind, word.range())
+            {
+                found.push(start + span.start..start + span.end);
+            }
+        }
+        start += chunk.valid().len() + chunk.invalid().len();
+    }
+    found
 }
 
 /// The beginning of a text, of at most so many bytes.

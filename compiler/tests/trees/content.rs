@@ -1,7 +1,7 @@
 //! Rules about the content and the names of served files: what is found where, what is left alone, and
 //! that nothing hostile makes it slow or the report long.
 
-use skillbundle_compiler::{Compiled, Diagnostic};
+use skillbundle_compiler::{CheckOptions, Compiled, Diagnostic, Profiles, check};
 
 use crate::kit::{CompileTree, Tree, skill, tree};
 
@@ -194,6 +194,9 @@ fn credentials_are_found_and_never_shown() {
         format!("sk-{body}"),
         format!("xoxb-{body}"),
         format!("AIza{}", &body[..35]),
+        format!("dckr_pat_{}", &body[..27]),
+        format!("lin_api_{}", &body[..40]),
+        format!("xai-{body}{}", &body[..80 - body.len()]),
         format!("sk-or-v1-{hex}"),
         format!("eyJ{}.eyJ{}.{body}", &body[..20], &body[..20]),
         format!(
@@ -239,6 +242,86 @@ fn credentials_are_found_and_never_shown() {
     ] {
         let found = found_in(path, content, &["secret-value"]);
         assert_eq!(found, [expected]);
+    }
+}
+
+#[test]
+fn no_form_of_a_report_repeats_a_credential() {
+    let token = format!("ghp_{}", drawn(36));
+    let more = |lines: usize| format!("{token} {}\n", drawn(4)).repeat(lines);
+    let hidden = [token[6..].to_owned(), token[6..].to_lowercase()];
+    let fenced = |yaml: &str| format!("---\n{yaml}---\nBody\n");
+    let named = "name: s\ndescription: Use it for tests.\n";
+    for (text, code) in [
+        (
+            fenced(&format!("name: {token}\ndescription: Use it.\n")),
+            "name-characters",
+        ),
+        (
+            fenced(&format!("{named}{token}: 1.10\n")),
+            "unsupported-key",
+        ),
+        (
+            fenced(&format!("{named}metadata:\n  {token}: 1.10\n")),
+            "metadata-shape",
+        ),
+        (
+            fenced(&format!("name: s\ndescription: Use: {token}\n")),
+            "unquoted-value",
+        ),
+        (fenced(&format!("{named}license: [{token}]\n")), "not-text"),
+        (
+            format!("{}[a](references/{token}.md)\n", fenced(named)),
+            "broken-reference",
+        ),
+        (
+            format!("{}{}[a](x.md) {token}\n", fenced(named), more(12)),
+            "broken-reference",
+        ),
+        (
+            format!(
+                "{}<!-- skillbundle: allow secret-value: an example -->\n{token} <!-- skillbundle: allow {token}: it is none -->\n",
+                fenced(named)
+            ),
+            "unknown-suppression",
+        ),
+    ] {
+        let tree = Tree::new();
+        tree.file("r/s/SKILL.md", &text);
+        let options = CheckOptions::new(Profiles::portable());
+        let checked = check(&tree.roots(&["r"]), &options).expect("the root can be read");
+        let report = checked.report;
+        let mut found = report.diagnostics().iter();
+        assert!(found.any(|it| it.code.as_str() == code), "{code}: {text}");
+        for shown in [
+            report.render_human(false),
+            report.render_plain(),
+            report.to_json().to_string(),
+        ] {
+            let shown_letters = shown.replace(['-', '_'], "");
+            for secret in &hidden {
+                assert!(!shown_letters.contains(secret), "{code}: {shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_is_one_finding() {
+    let body = drawn(600);
+    let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\n");
+    let codes = ["secret-file", "secret-value"];
+    for (path, content, expected) in [
+        ("a.pem", key.as_str(), &["secret-value s/a.pem:1:1"][..]),
+        ("id_rsa", &key, &["secret-value s/id_rsa:1:1"]),
+        (
+            "b.pem",
+            "-----BEGIN PRIVATE KEY-----\nMII\n",
+            &["secret-file s/b.pem"],
+        ),
+        (".Env", "A=1\n", &["secret-file s/.Env"]),
+    ] {
+        assert_eq!(found_in(path, content, &codes), expected, "{path}");
     }
 }
 
