@@ -50,7 +50,7 @@ pub(super) fn mapping(
         part,
         edits: Edits::default(),
         repaired: Vec::new(),
-        loads: true,
+        unloadable: Vec::new(),
     };
     if recovery.part.len() > MAX_YAML_BYTES {
         out.push(recovery.too_large());
@@ -89,8 +89,8 @@ struct Recovery<'a> {
     edits: Edits,
     /// What was repaired so far, in bytes of `text`.
     repaired: Vec<Range<usize>>,
-    /// Whether every repair so far is one with which the file loads.
-    loads: bool,
+    /// The repairs of these with which the file does not load.
+    unloadable: Vec<Range<usize>>,
 }
 
 impl Recovery<'_> {
@@ -105,7 +105,7 @@ impl Recovery<'_> {
                     .as_ref()
                     .and_then(|root| self.swallowed(root, &patched))
                 {
-                    None => return self.loads.then_some((root, patched)),
+                    None => return self.unloadable.is_empty().then_some((root, patched)),
                     Some(at) => return self.give_up(&swallowed_key(at), out),
                 },
                 Err(error) => self.in_file(error, &patched),
@@ -156,10 +156,18 @@ impl Recovery<'_> {
         if self.repaired.contains(&repair.range) {
             return false;
         }
-        self.repaired.push(repair.range.clone());
-        self.loads &= repair.loads;
-        self.edits
-            .add(repair.range.clone(), repair.replacement.clone())
+        let range = &repair.range;
+        self.repaired.push(range.clone());
+        if !self.edits.add(range.clone(), repair.replacement.clone()) {
+            return false;
+        }
+        // A value that is quoted as a whole has no items any more.
+        self.unloadable
+            .retain(|it| it.start < range.start || range.end < it.end);
+        if !repair.loads {
+            self.unloadable.push(range.clone());
+        }
+        true
     }
 
     fn report(&self, repair: Repair) -> Diagnostic {

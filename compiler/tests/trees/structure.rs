@@ -139,8 +139,56 @@ fn skills_that_hosts_do_not_search_for_are_counted() {
         findings(&tree, &["gemini"]),
         [
             "info deep-skill ",
-            "info deep-skill ",
-            "info nested-skill skills/a/inner/SKILL.md",
+            "warning deep-skill ",
+            "warning nested-skill skills/a/inner/SKILL.md",
         ]
     );
+}
+
+#[test]
+fn a_skill_that_is_a_pointer_or_an_unresolved_merge_says_so() {
+    let skill = skill("a", "Does a. Use it for a.");
+    let pointer = "version https://git-lfs.github.com/spec/v1\r\noid sha256:12\r\nsize 3\r\n";
+    let whole = format!("<<<<<<< HEAD\n{skill}=======\n{skill}>>>>>>> main\n");
+    let inner = "---\nname: a\n<<<<<<< HEAD\ndescription: One.\n=======\ndescription: Two.\n>>>>>>> main\n---\nBody\n";
+    let body = format!("{skill}<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> main\n");
+    let shown = format!("{skill}```\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> main\n```\n");
+    for (text, expected) in [
+        (pointer, &["error lfs-pointer a/SKILL.md"][..]),
+        (&whole, &["error merge-conflict a/SKILL.md"]),
+        (inner, &["error merge-conflict a/SKILL.md"]),
+        (&body, &["warning merge-conflict a/SKILL.md"]),
+        (&shown, &[]),
+    ] {
+        let tree = Tree::new();
+        tree.file("r/a/SKILL.md", text);
+        assert_eq!(findings(&tree, &["portable"]), expected, "{text}");
+    }
+}
+
+#[test]
+fn limits_of_one_host_are_errors_for_it() {
+    for (profile, expected) in [
+        ("claude", "error skill-too-large a/SKILL.md"),
+        ("codex", "warning skill-too-large a/SKILL.md"),
+    ] {
+        let tree = Tree::new();
+        tree.file("r/a/SKILL.md", skill("a", "Does a. Use it for a."));
+        for number in 0..512 {
+            tree.file(&format!("r/a/assets/{number}"), "x");
+        }
+        assert_eq!(findings(&tree, &[profile]), [expected]);
+    }
+}
+
+#[test]
+fn a_letter_of_chinese_is_about_one_token() {
+    let tree = Tree::new();
+    let text = skill("a", "Does a. Use it for a.");
+    tree.file("r/a/SKILL.md", format!("{text}{}\n", "中".repeat(5001)));
+    tree.file(
+        "r/b/SKILL.md",
+        text.replace(": a\n", ": b\n") + &"é".repeat(19_000),
+    );
+    assert_eq!(findings(&tree, &["spec"]), ["warning long-text a/SKILL.md"]);
 }

@@ -218,7 +218,7 @@ impl<'a> Scanner<'a> {
         let letters = key.split("\\n").flat_map(str::chars);
         let body: String = letters.filter(char::is_ascii_alphanumeric).collect();
         let is_one = body.len() >= LEAST_KEY && !key.contains("...") && !is_made_up(&body);
-        let found = is_one.then(|| (at.start..self.done, "a private key"));
+        let found = is_one.then_some((at.start..self.done, "a private key"));
         (start + length, found)
     }
 }
