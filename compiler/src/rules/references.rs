@@ -98,6 +98,8 @@ struct Judge<'a> {
     /// Where a file that was meant may be, and the files there by their names.
     area: &'a str,
     named: Option<HashMap<&'a str, Vec<&'a str>>>,
+    /// The same files by their folded paths, if the area is a skill's directory.
+    whole: Option<HashMap<String, &'a str>>,
 }
 
 /// Checks the references in the text of a skill and in the pages that it sends the reader to.
@@ -118,6 +120,7 @@ pub(super) fn check(
         area: if is_page { "" } else { home },
         folded: HashMap::new(),
         named: None,
+        whole: None,
     };
     if let Ok(text) = str::from_utf8(&entry.source) {
         judge.page(
@@ -190,7 +193,10 @@ fn broken(page: &Page<'_>, span: Span, target: &str, meant: Option<Meant>) -> Di
     let diagnostic = diagnostic.help(meant.help);
     // What follows the path stays as it is.
     let end = target.find(['#', '?']).unwrap_or(target.len());
-    let is_plain = target.is_ascii() && !target.contains(['%', ':']);
+    let has_spaces = |it: &str| it.contains([' ', '(', ')']);
+    let is_plain = target.is_ascii()
+        && !target.contains(['%', ':'])
+        && (has_spaces(target) || !has_spaces(&meant.path));
     if !is_plain {
         return diagnostic;
     }
@@ -262,9 +268,18 @@ impl<'a> Judge<'a> {
     ) -> Option<Problem> {
         let (root, home) = (self.root, self.home);
         let inside = |it: &String| is_within(it, self.outer);
+        if let Some(below) = path.strip_prefix('/') {
+            // On the machine or the site of the author, unless it is a file of the skill.
+            let resolved = resolve(home, below).filter(|it| inside(it) && is_file(root, it));
+            return resolved
+                .filter(|_| !found.notation.is_code())
+                .map(Problem::Broken);
+        }
+        let is_windows = found.target.contains('\\');
         let mut resolved = page.bases.iter().filter_map(|base| resolve(base, path));
-        if resolved.any(|it| inside(&it) && root.has(&it)) {
-            return None;
+        let there = resolved.find(|it| inside(it) && root.has(it));
+        if let Some(there) = there {
+            return is_windows.then_some(Problem::Broken(there));
         }
         let resolved = resolve(page.bases[0], path);
         if !resolved.as_ref().is_some_and(inside) {
@@ -274,11 +289,18 @@ impl<'a> Judge<'a> {
             return is_sure.then_some(Problem::Leaves);
         }
         let resolved = resolved?;
-        let is_example = if found.notation == Notation::Code {
-            !file_name(path).contains('.')
-                || !is_direction(root, home, path, scan::before(text, found.at))
-        } else {
-            !file_name(path).contains('.') && !root.has(&format!("{resolved}.md"))
+        let has_extension = file_name(path).contains('.');
+        let is_example = match found.notation {
+            Notation::Code => {
+                !has_extension || !is_direction(root, home, path, scan::before(text, found.at))
+            }
+            Notation::Command => !has_extension || !is_conventional(root, home, path),
+            Notation::Html => !has_extension || !path.contains('/'),
+            Notation::Link => {
+                let above = directory(&resolved);
+                let is_there = above.len() > home.len() && root.has_directory(above);
+                !has_extension && !is_there && !root.has(&format!("{resolved}.md"))
+            }
         };
         if is_example || is_left_out(root, home, &resolved) {
             return None;
@@ -292,9 +314,17 @@ impl<'a> Judge<'a> {
 
     /// The file that was probably meant by a path that does not exist, for a page in the folder `base`.
     fn meant(&mut self, base: &str, path: &str) -> Option<Meant> {
+        if self.root.has(path) {
+            let path = relative(base, path);
+            let help = format!("write `{path}`, relative and with `/`");
+            return Some(Meant { path, help });
+        }
         if let Some(other) = self.other_form(path) {
             return Some(Meant {
-                help: format!("the file is called `{}`; case matters", file_name(other)),
+                help: format!(
+                    "the file is called `{}`; case matters",
+                    relative(base, other)
+                ),
                 path: relative(base, other),
             });
         }
@@ -358,8 +388,20 @@ impl<'a> Judge<'a> {
             let folded: HashMap<_, _> = folded.collect::<Vec<_>>().into_iter().rev().collect();
             self.folded.insert(directory.to_owned(), folded);
         }
-        let at = self.folded[directory].get(&fold(path))?;
-        Some(&root.entries[*at].path)
+        let folded = fold(path);
+        if let Some(at) = self.folded[directory].get(&folded) {
+            return Some(&root.entries[*at].path);
+        }
+        // The folder may be called otherwise, too.
+        let area = self.area;
+        let whole = self.whole.get_or_insert_with(|| {
+            let entries = root.entries[root.below(area)].iter();
+            let entries = entries.filter(|it| !it.is_directory && !area.is_empty());
+            entries
+                .map(|it| (fold(&it.path), it.path.as_str()))
+                .collect()
+        });
+        whole.get(&folded).copied()
     }
 }
 
@@ -384,49 +426,61 @@ fn outermost<'a>(root: &TreeRoot, home: &'a str) -> &'a str {
     ancestors(home).filter(is_skill).last().unwrap_or(home)
 }
 
+/// Whether a path is in a conventional directory that the skill has.
+fn is_conventional(root: &TreeRoot, home: &str, path: &str) -> bool {
+    let top = path.split_once('/').map_or("", |(top, _)| top);
+    CONVENTIONAL.contains(&top) && root.has_directory(&join(home, top))
+}
+
 /// Whether a path in backticks directs the reader to the file: it is in a
 /// conventional directory that the skill has, and the words before it say so.
 fn is_direction(root: &TreeRoot, home: &str, path: &str, before: &str) -> bool {
-    let Some((top, _)) = path
-        .split_once('/')
-        .filter(|(top, _)| CONVENTIONAL.contains(top))
-    else {
-        return false;
-    };
     let before = before.trim_end_matches(|it: char| it.is_whitespace() || "*_[(`".contains(it));
     let before = before.to_lowercase();
     let says = |phrase: &&str| {
         let rest = before.strip_suffix(*phrase);
         rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
     };
-    root.has_directory(&join(home, top)) && DIRECTIONS.iter().any(says)
+    is_conventional(root, home, path) && DIRECTIONS.iter().any(says)
 }
 
-/// The path of a reference; `None` for a URL, an anchor, a placeholder and everything
-/// else that is not a relative path.
+/// The path of a reference, with `/` for a backslash; `None` for a URL, an anchor, a placeholder and
+/// everything else that is not a relative path.
 fn path_of(target: &str, notation: Notation) -> Option<String> {
+    let is_code = notation.is_code();
     let cut = target.find(['#', '?']).map_or(target, |at| &target[..at]);
-    let cut = if notation == Notation::Code {
+    let cut = if is_code {
         cut.split(':').next().unwrap_or_default()
     } else {
         cut
     };
     let path = decoded(cut)?;
-    let path = path
-        .strip_prefix("./")
-        .unwrap_or(&path)
-        .trim_end_matches('/');
+    let path = if is_code {
+        path
+    } else {
+        path.replace('\\', "/")
+    };
+    let path = path.strip_prefix("./").unwrap_or(&path);
+    // A folder of that name is meant by a link that ends in `/`.
+    let path = path.trim_end_matches('/');
     let first = path.split('/').next().unwrap_or_default();
-    let is_plain = path.chars().all(scan::is_of_name);
+    let is_of_path = |it: char| scan::is_of_name(it) || (!is_code && scan::is_of_link(it));
     let is_path = path.contains('/') || path.contains('.');
-    let is_example = path.contains("...") || path.to_lowercase().contains("path/to/");
-    (is_plain
+    (path.chars().all(is_of_path)
         && is_path
-        && !is_example
-        && !path.starts_with('/')
+        && !is_placeholder(path)
         && !has_scheme(cut)
         && !is_host(first))
     .then(|| path.to_owned())
+}
+
+/// Whether a path stands for others: `path/to/file.md`, `notes/YYYY-MM-DD.md`.
+fn is_placeholder(path: &str) -> bool {
+    const MARKS: &[&str] = &["...", "NNN", "XXX", "YYYY"];
+    const NAMES: &[&str] = &["file", "file_path", "filename", "name", "path"];
+    MARKS.iter().any(|it| path.contains(it))
+        || path.to_lowercase().contains("path/to/")
+        || NAMES.contains(&file_name(path))
 }
 
 /// `https:`, `mailto:`, `skill:`.
