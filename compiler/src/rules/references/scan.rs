@@ -8,6 +8,8 @@ use std::ops::Range;
 use memchr::memchr3_iter;
 use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
+use crate::rules::content::at_most;
+
 /// A possible reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rules) struct Reference<'a> {
@@ -64,7 +66,7 @@ pub(in crate::rules) struct Scanned<'a> {
 const MOST_STEPS: usize = 10_000_000;
 
 /// What could be a reference if it is neither code nor a comment, and can be a path: more than [`scan`]
-/// finds, at the cost of a search for two bytes. In most texts nothing of it is wrong, and they need
+/// finds, at the cost of a search for three bytes. In most texts nothing of it is wrong, and they need
 /// not be parsed.
 pub(super) fn candidates(text: &str) -> impl Iterator<Item = Reference<'_>> {
     let marks = memchr3_iter(b'`', b']', b'=', text.as_bytes());
@@ -93,28 +95,19 @@ pub(super) fn candidates(text: &str) -> impl Iterator<Item = Reference<'_>> {
     })
 }
 
-/// The beginning of a text, of at most so many bytes.
-fn at_most(text: &str, bytes: usize) -> &str {
-    let mut end = text.len().min(bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
-/// Scans a text in one pass. A text that would take too many steps has no references.
-pub(in crate::rules) fn scan(text: &str) -> Scanned<'_> {
-    let mut found = Scanned::default();
+/// Scans a text in one pass; `None` if that would take too many steps.
+pub(in crate::rules) fn scan(text: &str) -> Option<Scanned<'_>> {
     if steps(text) > MOST_STEPS {
-        return found;
+        return None;
     }
+    let mut found = Scanned::default();
     let parser = Parser::new_ext(text, Options::empty());
     let definitions = parser.reference_definitions().iter();
     let definitions = definitions.filter_map(|(_, it)| definition(text, &it.span));
     found.references.extend(definitions);
     found.read(text, parser.into_offset_iter());
     found.references.sort_by_key(|it| it.at);
-    found
+    Some(found)
 }
 
 impl<'a> Scanned<'a> {
@@ -188,7 +181,35 @@ pub(in crate::rules) fn before(text: &str, at: usize) -> &str {
 
 /// Whether a character can be in the path of a reference.
 pub(super) fn is_of_name(letter: char) -> bool {
-    !letter.is_whitespace() && !letter.is_control() && !"<>{}[]()$*|\"'`\\,;=@~…%".contains(letter)
+    // Most are letters of ASCII.
+    if letter.is_ascii_alphanumeric() {
+        return true;
+    }
+    let is_mark = matches!(
+        letter,
+        '<' | '>'
+            | '{'
+            | '}'
+            | '['
+            | ']'
+            | '('
+            | ')'
+            | '$'
+            | '*'
+            | '|'
+            | '"'
+            | '\''
+            | '`'
+            | '\\'
+            | ','
+            | ';'
+            | '='
+            | '@'
+            | '~'
+            | '…'
+            | '%'
+    );
+    !is_mark && !letter.is_whitespace() && !letter.is_control()
 }
 
 /// Whether a character can also be in the path of a link, which ends where its syntax says.
