@@ -110,6 +110,17 @@ fn missing(source: &MarkdownFile<'_>, fields: &Fields<'_>, key: &str) -> Diagnos
         .help(format!("add `{key}: …` with {example}"))
 }
 
+/// Adds what is wrong with a required key, which says all that is wrong with a mistyped one.
+fn add_missing(missing: Diagnostic, out: &mut Vec<Diagnostic>) {
+    let of_file = out.iter().rposition(|it| it.file != missing.file);
+    let start = of_file.map_or(0, |at| at + 1);
+    let is_said = |it: &Diagnostic| it.code == Code::UnknownKey && it.span == missing.span;
+    if let Some(at) = out[start..].iter().position(is_said) {
+        out.remove(start + at);
+    }
+    out.push(missing);
+}
+
 /// The entry whose key was probably meant to be this one, which is missing.
 fn mistyped<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a Entry> {
     (!fields.has(key)).then(|| keys::mistyped(fields, key))?

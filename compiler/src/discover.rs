@@ -125,6 +125,7 @@ fn in_root(index: usize, root: &TreeRoot, seen: &mut Seen, out: &mut Vec<Diagnos
             claims.skills.insert(directory(path).to_owned());
         }
     }
+    out.extend(misnamed(root, &claims));
     for (folder, paths) in hidden {
         let in_skill = classify(paths[0], false, &claims) == FileKind::Content;
         out.push(hidden_skills(root, folder, &paths, in_skill));
@@ -147,6 +148,47 @@ fn in_root(index: usize, root: &TreeRoot, seen: &mut Seen, out: &mut Vec<Diagnos
         skills,
         pages,
         claims,
+    }
+}
+
+/// Reports what was probably meant as a `SKILL.md`, in folders that have none.
+fn misnamed<'a>(root: &'a TreeRoot, claims: &'a Claims) -> impl Iterator<Item = Diagnostic> + 'a {
+    let entries = root.entries.iter();
+    let misnamed = entries.filter(|it| {
+        let path = it.path.as_str();
+        is_misnamed(file_name(path), it.is_directory)
+            && !is_below_hidden(path)
+            && !ancestors(path).any(|it| claims.skills.contains(it))
+    });
+    misnamed.map(|it| {
+        let name = file_name(&it.path);
+        let shown = root.shown(&it.path);
+        let (message, help) = if it.is_directory {
+            let message = format!("`{name}` is a folder, so there is no skill here");
+            (message, "call it otherwise, and write a file `SKILL.md`")
+        } else {
+            let message = format!("no program reads `{name}` as a skill");
+            (message, "call it exactly `SKILL.md`")
+        };
+        Diagnostic::new(Code::SkillFileName, shown, message).help(help)
+    })
+}
+
+/// Whether a name is `SKILL.md` with another extension or one too many. Pages have rules of their own.
+fn is_misnamed(name: &str, is_directory: bool) -> bool {
+    let lower = name.trim_end().to_ascii_lowercase();
+    let others = [
+        "skill.markdown",
+        "skill.md.md",
+        "skill.md.txt",
+        "skill.mdx",
+        "skill.txt",
+    ];
+    let is_spaced = name != name.trim_end() && lower == "skill.md";
+    if is_directory {
+        lower == "skill.md"
+    } else {
+        is_spaced || name == "SKILL" || others.contains(&lower.as_str())
     }
 }
 

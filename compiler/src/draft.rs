@@ -12,9 +12,9 @@ use crate::assets::Declaration;
 use crate::contract::ContractSpans;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::dialect::{self, MarkdownFile};
-use crate::discover::{Claims, Discovery, FileKind, classify};
+use crate::discover::{Claims, Discovery, FileKind, SkillDirectory, classify};
 use crate::frontmatter::{self, Document, keys};
-use crate::paths::{ancestors, directory, file_name, is_marker, join, stem};
+use crate::paths::{ancestors, directory, file_name, is_marker, is_skill_file, join, stem};
 use crate::reuse::{Reuse, Traits};
 use crate::source::{FileId, ReadError, Tree, TreeEntry};
 use crate::{Failed, contract};
@@ -199,12 +199,25 @@ fn empty_roots<'a>(
             && root.cause().is_none()
             && !root.read_errors.iter().any(unread)
     });
-    empty.map(|(_, (root, _))| {
+    empty.map(move |(_, (root, discovery))| {
         let message = "no skill was found in this root";
-        Diagnostic::new(Code::NoSkills, root.shown(""), message)
-            .help("a skill is a folder with a `SKILL.md`, or a page that has `keywords`")
+        let diagnostic = Diagnostic::new(Code::NoSkills, root.shown(""), message);
+        let mut pages = discovery.pages.iter().take(MOST_PAGES);
+        match pages.find_map(|id| unread(tree, *id)) {
+            Some(page) => {
+                let help = page.help.unwrap_or_default();
+                diagnostic
+                    .related_in(page.file, page.span, "this page is written like a skill")
+                    .help(format!("a skill is a folder with a `SKILL.md`; {help}"))
+            }
+            None => diagnostic
+                .help("a skill is a folder with a `SKILL.md`, or a page that has `keywords`"),
+        }
     })
 }
+
+/// Most pages of a root without skills that are read to see whether they were meant as skills.
+const MOST_PAGES: usize = 200;
 
 /// Parses every file that can be a page; the rest of a project's Markdown is not looked at.
 fn parse_pages(tree: &Tree, discovered: &[Discovery]) -> Parsed {
@@ -303,8 +316,10 @@ fn pages(
                 in_resources.extend(has_keywords.then_some(id));
                 continue;
             }
-            _ if beside_skills.contains(directory(&entry.path)) => {
-                out.extend(unread(tree, id));
+            _ if is_among(&beside_skills, &entry.path) => {
+                // A link to it may be a skill.
+                let is_it = |it: &SkillDirectory| tree.entry(it.file).real == entry.real;
+                out.extend(unread(tree, id).filter(|_| !root.skills.iter().any(is_it)));
                 continue;
             }
             _ => continue,
@@ -339,6 +354,13 @@ fn pages(
     out.extend(misplaced(tree, &in_resources, all));
 }
 
+/// Whether a file is beside folders of skills, or in a folder beside them.
+fn is_among(beside_skills: &BTreeSet<String>, path: &str) -> bool {
+    let folder = directory(path);
+    let is_in_folder = || !folder.is_empty() && beside_skills.contains(directory(folder));
+    beside_skills.contains(folder) || is_in_folder()
+}
+
 /// The folders that directly hold folders of skills.
 fn folders_of_skills(root: &Discovery) -> BTreeSet<String> {
     let skills = root.skills.iter().filter(|it| !it.directory.is_empty());
@@ -365,7 +387,8 @@ const OF_OTHER_PAGES: &[&str] = &[
 /// Reports a page beside skills that is written like a skill.
 fn unread(tree: &Tree, id: FileId) -> Option<Diagnostic> {
     let path = &tree.entry(id).path;
-    if is_about_the_repository(path) {
+    // A `SKILL.md.md` was reported by its name.
+    if is_about_the_repository(path) || is_skill_file(stem(path)) {
         return None;
     }
     let document = parse(tree, id)?.0?;
@@ -375,9 +398,21 @@ fn unread(tree: &Tree, id: FileId) -> Option<Diagnostic> {
         return None;
     }
     let message = "no program reads this page: a skill is a folder with a `SKILL.md`";
-    let help = format!("move it to `{}/SKILL.md`", stem(file_name(path)));
+    let (folder, name) = (directory(path), stem(file_name(path)));
+    let is_alone = tree.roots[id.root].below(folder).len() == 1;
+    let help = if is_alone && !folder.is_empty() || is_called_skill(name) {
+        "call it `SKILL.md`".to_owned()
+    } else {
+        format!("move it to `{name}/SKILL.md`")
+    };
     let diagnostic = document.diagnostic(Code::UnreadPage, message);
     Some(diagnostic.at(document.top()).help(help))
+}
+
+/// Whether a name without its extension is nearly that of a skill file.
+fn is_called_skill(name: &str) -> bool {
+    let name = name.to_lowercase();
+    matches!(name.as_str(), "skill" | "skills")
 }
 
 fn failed(tree: &Tree, id: FileId, path: &str) -> Failed {

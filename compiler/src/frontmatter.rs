@@ -15,8 +15,9 @@ mod yaml;
 use std::ops::Range;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::rules::checkout;
 
-pub(crate) use characters::check as check_characters;
+pub(crate) use characters::{check as check_characters, unseen_in_name};
 pub(crate) use fields::{Fields, plain_or_quoted};
 pub(crate) use node::{Entry, Node, NodeKind, Style, to_json};
 pub(crate) use recover::quote;
@@ -47,9 +48,7 @@ const RECOVERED: &[Code] = &[
     Code::InvalidYaml,
     Code::LateFrontmatter,
     Code::LooseIndentation,
-    Code::MissingSpace,
     Code::TabIndentation,
-    Code::UnindentedText,
     Code::UnquotedValue,
     Code::YamlFeature,
 ];
@@ -79,7 +78,21 @@ pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnos
         keys::check(&document, &mut out);
         Some(document)
     });
+    if document.is_none()
+        && let Some(conflict) = conflict(file, source)
+    {
+        // What git wrote between the lines is no YAML, and explains all that is wrong with it.
+        return (None, vec![conflict]);
+    }
     (document, out)
+}
+
+/// A merge that is not resolved, in a file that does not load with it.
+fn conflict(file: &str, source: &[u8]) -> Option<Diagnostic> {
+    let text = str::from_utf8(source).ok()?;
+    let at = text.find(checkout::CONFLICT)?;
+    let conflict = checkout::conflict(file, text, at)?;
+    Some(conflict.severity(Severity::Error))
 }
 
 /// Reads a YAML file by the same rules.
@@ -160,6 +173,9 @@ impl Document {
         help: String,
     ) -> Diagnostic {
         let text = str::from_utf8(source).unwrap_or_default();
+        if let Some(conflict) = conflict(&self.file, source).filter(|_| text.starts_with('<')) {
+            return conflict;
+        }
         let Some(fence) = fence::misplaced(text) else {
             let message = format!("this {what} is not served: it has no frontmatter");
             let diagnostic = self.diagnostic(Code::MissingFrontmatter, message);

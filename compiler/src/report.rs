@@ -1,6 +1,7 @@
 //! All diagnostics of one run, and how people and programs read them: one file
 //! per output format. Text from a file reaches a terminal only escaped.
 
+mod credentials;
 mod github;
 mod human;
 mod json;
@@ -17,9 +18,10 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::profile::Profile;
 
+use credentials::Credentials;
 pub use github::{failure as github_failure, text as github_text};
 use location::LineIndex;
 pub use location::Location;
@@ -102,10 +104,12 @@ impl Report {
                 }
             }
         }
-        for secret in diagnostics.iter().filter(|it| it.code == Code::SecretValue) {
-            if let (Some(bytes), Some(span)) = (quoted.get_mut(&secret.file), secret.span) {
-                mask(Arc::make_mut(bytes), span);
-            }
+        let mut credentials = Credentials::default();
+        for (file, bytes) in &mut quoted {
+            credentials.mask(file, bytes);
+        }
+        for diagnostic in &mut diagnostics {
+            credentials.redact(diagnostic);
         }
         let sources = quoted.into_iter().map(|(file, bytes)| {
             let lines = OnceLock::new();
@@ -124,12 +128,10 @@ impl Report {
         self.sources.extend(other.sources);
         self.diagnostics.extend(other.diagnostics);
         self.suppressed.extend(other.suppressed);
-        let source = |file: &str| Some(Arc::clone(&self.sources.get(file)?.bytes));
-        let merged = Self::new(self.diagnostics, source);
-        Self {
-            suppressed: self.suppressed,
-            ..merged
-        }
+        self.diagnostics
+            .sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
+        self.diagnostics.dedup();
+        self
     }
 
     /// The diagnostics, sorted by file, position and code.
@@ -271,26 +273,6 @@ impl Report {
     /// The text of a file that a diagnostic points into.
     fn source(&self, file: &str) -> Option<&SourceText> {
         self.sources.get(file).map(AsRef::as_ref)
-    }
-}
-
-/// The first characters of a credential, which say what it is.
-const UNMASKED: usize = 4;
-
-/// Masks a credential, except for its first characters and for the line `-----BEGIN … KEY-----`.
-fn mask(bytes: &mut [u8], span: Span) {
-    let Some(secret) = bytes.get_mut(span.range()) else {
-        return;
-    };
-    let head = if secret.starts_with(b"-----") {
-        let end = memchr::memmem::find(&secret[5..], b"-----");
-        end.map_or(secret.len(), |end| end + 10)
-    } else {
-        UNMASKED
-    };
-    let is_of_secret = |it: &&mut u8| it.is_ascii_graphic();
-    for byte in secret.iter_mut().skip(head).filter(is_of_secret) {
-        *byte = b'*';
     }
 }
 

@@ -5,7 +5,7 @@
 pub(crate) mod blocks;
 mod budget;
 pub(crate) mod checkout;
-mod content;
+pub(crate) mod content;
 mod explain;
 pub(crate) mod fields;
 mod files;
@@ -108,12 +108,12 @@ rules! {
         good "(the same file saved as UTF-8)"
         source "Agent Skills specification, SKILL.md format"
     }
-    ByteOrderMark "byte-order-mark" Info "The file begins with a byte order mark, which is removed when it is served."
+    ByteOrderMark "byte-order-mark" Info [Spec Error, Codex Error, Gemini Error] "The file begins with a byte order mark, which is removed when it is served."
     {
-        why "Readers that look for `---` at the first byte do not find the frontmatter."
+        why "Codex, Gemini CLI and the reference validator look for `---` at the first byte and do not find the frontmatter."
         bad "\u{feff}---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
-        source "crewAIInc/crewAI#7538, anthropics/claude-code before 2.1.239"
+        source "crewAIInc/crewAI#7538; codex-rs/core-skills/src/loader.rs, extract_frontmatter; packages/core/src/skills/skillLoader.ts of gemini-cli"
     }
     ControlCharacter "control-character" Warning "The file contains a control character."
     {
@@ -122,14 +122,14 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "YAML 1.2, section 5.1"
     }
-    HiddenCharacter "hidden-character" Warning "The file contains characters that carry invisible text or reorder text."
+    HiddenCharacter "hidden-character" Warning "The file or its name contains characters that carry invisible text or reorder text."
     {
         why "A model reads what no reviewer sees."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen \u{e0041}\u{e0042} the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "Unicode TR 36 and TR 39; the trojan source attack, CVE-2021-42574"
     }
-    InvisibleCharacter "invisible-character" Info "The file contains zero-width characters."
+    InvisibleCharacter "invisible-character" Info "The file or its name contains characters that do not show."
     {
         why "Words that look equal differ, so searches and comparisons fail."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen\u{200b} the form.\n"
@@ -150,6 +150,13 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\n<!-- Made by a generator. -->\nOpen the form.\n"
         source "Agent Skills specification, SKILL.md format; codex-rs/core-skills/src/loader.rs, extract_frontmatter"
     }
+    FragileFence "fragile-fence" Info "Some hosts find the fences of the frontmatter elsewhere, or not at all."
+    {
+        why "What they take for the frontmatter ends early or is missing, and they say nothing."
+        bad "---\nname: example\ndescription: Fills forms --- also long ones. Use it for forms.\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "skills-ref 0.1.x and goose split at the first `---`; codex-rs/core-skills/src/loader.rs, extract_frontmatter; FRONTMATTER_REGEX of gemini-cli"
+    }
     FrontmatterTooLarge "frontmatter-too-large" Error "The frontmatter is larger than 64 KiB or has more than 4,096 values."
     {
         why "Every host puts the frontmatter into its context or parses it at each start."
@@ -165,6 +172,14 @@ rules! {
         source "Agent Skills specification, body content"
     }
 
+    MergeConflict "merge-conflict" Warning "The file has the marks of a merge that is not resolved."
+    {
+        why "Two versions of the text stand in the file, and hosts that read it as YAML refuse it."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n<<<<<<< HEAD\nSave it.\n=======\nPrint it.\n>>>>>>> main\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\nSave it.\n"
+        source "git, merge.conflictStyle"
+    }
+
     // YAML.
     InvalidYaml "invalid-yaml" Error "The frontmatter is not valid YAML and cannot be recovered."
     {
@@ -173,7 +188,7 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "YAML 1.2"
     }
-    UnquotedValue "unquoted-value" Error "A value needs quotes; it was recovered as written."
+    UnquotedValue "unquoted-value" Error "A value needs quotes; one of text is recovered as written."
     {
         why "YAML reads `: ` as the end of a key, so most hosts refuse the file."
         bad "---\nname: example\ndescription: Two steps: open, fill. Use when: asked\n---\nOpen the form.\n"
@@ -194,14 +209,14 @@ rules! {
         good "---\nname: example\ndescription: \"Fills forms\n  of any kind\"\n---\nOpen the form.\n"
         source "YAML 1.2, section 7.3"
     }
-    MissingSpace "missing-space" Error "The space after a key's colon is missing."
+    MissingSpace "missing-space" Error "The space after a key's colon is missing, so the file is not served."
     {
         why "YAML reads the line as text, so the key does not exist."
         bad "---\nname:example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "YAML 1.2, section 7.4"
     }
-    UnindentedText "unindented-text" Error "A line is not `key: value`; it was read as part of the value above."
+    UnindentedText "unindented-text" Error "A line is neither `key: value` nor indented, so the file is not served."
     {
         why "Other parsers end the value above and refuse the line."
         bad "---\nname: example\ndescription: Fills forms\nof any kind\n---\nOpen the form.\n"
@@ -436,7 +451,7 @@ rules! {
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> tables/SKILL.md\n---\nname: tables\ndescription: Reads tables of a PDF. Use it for tables.\n---\nOpen the file.\n"
         source "Agent Skills specification, directory structure"
     }
-    NestedSkill "nested-skill" Info "A skill is inside of another one."
+    NestedSkill "nested-skill" Info [Claude Warning, Gemini Warning, Goose Warning] "A skill is inside of another one."
     {
         why "Hosts that search one level below a folder of skills do not find it, and the outer skill has its files as well."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n>>> example/inner/SKILL.md\n---\nname: inner\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
@@ -545,6 +560,13 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncompatibility: Needs Python 3.12\n---\nOpen the form.\n"
         source "Agent Skills specification, compatibility"
     }
+    EmptyValue "empty-value" Info [Spec Error] "The `compatibility` is empty."
+    {
+        why "The specification has 1 to 500 characters of it."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncompatibility: \"\"\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
+        source "Agent Skills specification, compatibility"
+    }
     MetadataShape "metadata-shape" Info [Spec Error] "The `metadata` is not a flat map of text to text."
     {
         why "Crush and Rovo Dev drop skills whose metadata has other values than text."
@@ -566,11 +588,25 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  colour: red\n---\nOpen the form.\n"
         source "Agent Skills specification, skills-ref"
     }
+    UnsupportedValue "unsupported-value" Info [Claude Warning] "Claude Code does not know the value of a key of its own."
+    {
+        why "Claude Code ignores the value, so the key does nothing."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontext: frok\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ncontext: fork\n---\nOpen the form.\n"
+        source "Claude Code, frontmatter reference"
+    }
+    NeverInvoked "never-invoked" Warning "Neither people nor models can start the skill."
+    {
+        why "The skill is installed and never used."
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ndisable-model-invocation: true\nuser-invocable: false\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\ndisable-model-invocation: true\n---\nOpen the form.\n"
+        source "Claude Code, frontmatter reference"
+    }
     NumberLosesDigits "number-loses-digits" Info "The value is a number that other readers write differently."
     {
         why "Every other reader takes 1.10 for the number 1.1."
-        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  version: 1.10\n---\nOpen the form.\n"
-        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nmetadata:\n  version: \"1.10\"\n---\nOpen the form.\n"
+        bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nrevision: 1.10\n---\nOpen the form.\n"
+        good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nrevision: \"1.10\"\n---\nOpen the form.\n"
         source "YAML 1.2, core schema"
     }
 
@@ -719,7 +755,7 @@ rules! {
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nscripts:\n  - file: run.sh\n    args:\n      - name: a-b\n---\nOpen the form.\n>>> example/run.sh\n#!/bin/sh\n"
         source "docs/scripts.md"
     }
-    SkillTooLarge "skill-too-large" Warning "A skill or its text is larger than hosts accept."
+    SkillTooLarge "skill-too-large" Warning [Claude Error] "A skill or its text is larger than hosts accept."
     {
         why "Hosts need not load more than 512 files or 16 MiB, and Claude Code reads at most 1,000,000 bytes of a SKILL.md."
         bad "(a skill of 600 files)"
@@ -777,7 +813,7 @@ rules! {
         good ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `python3 scripts/check.py` first.\n>>> example/scripts/check.py\nprint('checked')\n"
         source "POSIX, execve"
     }
-    UnusableShebang "unusable-shebang" Warning "The `#!` line of a script has a byte order mark before it or a CRLF behind it."
+    UnusableShebang "unusable-shebang" Warning "The `#!` line of a script has a byte order mark before it, a CRLF behind it, or several words for `env`."
     {
         why "The system looks for a program whose name ends in a carriage return, or sees no `#!` at all."
         bad ">>> example/SKILL.md\n---\nname: example\ndescription: Checks a service. Use it for releases.\n---\nRun `python3 scripts/check.py` first.\n>>> example/scripts/check.py\n#!/usr/bin/env python3\r\nprint('checked')\r\n"
@@ -835,9 +871,9 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\nFill it.\n"
         source "gitattributes, eol"
     }
-    PartlyChecked "partly-checked" Info "The file is so large that only its beginning was checked."
+    PartlyChecked "partly-checked" Info "Only a part of the file was checked, since it is too large or nested too deeply."
     {
-        why "What follows the first MiB may have anything that other rules report."
+        why "What was not checked may have anything that other rules report."
         bad "(a text of more than 1 MiB)"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "The limit of this program"

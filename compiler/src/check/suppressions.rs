@@ -71,6 +71,8 @@ struct Allowed {
     written: Range<usize>,
     reason: Arc<str>,
     is_used: bool,
+    /// Whether there is such a finding, but about the whole file.
+    is_for_file: bool,
 }
 
 /// Why a finding is allowed.
@@ -86,6 +88,8 @@ enum Problem {
     Reason,
     Verb,
     Rule,
+    /// The finding is about no line.
+    WholeFile,
 }
 
 /// A comment as it is written.
@@ -129,7 +133,18 @@ impl Suppressions {
             let line = line_start(&file.bytes, span.start);
             file.by_line.get(&(line, it.code))
         });
-        let at = *in_line.or_else(|| file.by_file.get(&it.code))?;
+        let Some(&at) = in_line.or_else(|| file.by_file.get(&it.code)) else {
+            if it.span.is_none() {
+                let of_lines = file
+                    .by_line
+                    .iter()
+                    .filter(|((_, code), _)| *code == it.code);
+                for (_, at) in of_lines {
+                    file.allowed[*at].is_for_file = true;
+                }
+            }
+            return None;
+        };
         let allowed = &mut file.allowed[at];
         allowed.is_used = true;
         Some(Allowance {
@@ -148,7 +163,8 @@ impl Suppressions {
         let mut all = Vec::new();
         for (name, file) in &self.files {
             let unused = file.allowed.iter().filter(|it| !it.is_used);
-            let unused = unused.map(|it| (None, &it.written));
+            let unused =
+                unused.map(|it| (it.is_for_file.then_some(Problem::WholeFile), &it.written));
             let problems = file.problems.iter().map(|it| (Some(it.0), &it.1));
             let mut found: Vec<_> = problems.chain(unused).collect();
             found.sort_by_key(|it| it.1.start);
@@ -226,6 +242,7 @@ impl Commented {
                 written,
                 reason: Arc::clone(&reason),
                 is_used: false,
+                is_for_file: false,
             });
             if is_for_file {
                 self.by_file.entry(code).or_insert(index);
@@ -263,6 +280,11 @@ impl Commented {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => "`skillbundle explain` lists all rules".to_owned(),
                 },
+            ),
+            Some(Problem::WholeFile) => (
+                Code::UnusedSuppression,
+                format!("`{quoted}` is about the whole file, and not allowed by this comment"),
+                format!("write `{MARK} {ALLOW_FILE} {quoted}: REASON`"),
             ),
             None => (
                 Code::UnusedSuppression,

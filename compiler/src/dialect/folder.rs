@@ -1,15 +1,18 @@
 //! The folder dialect (specs 1, 2, 4): a directory with a `SKILL.md` that has a name
 //! and a description. Every file below it belongs to the skill.
 
+use std::borrow::Cow;
+
 use skillbundle_format::{Dialect, SkillEntry};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{MarkdownFile, common, missing, text};
+use super::{MarkdownFile, add_missing, common, missing, text};
 use crate::assets;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Severity, Span};
 use crate::draft::{Draft, FileOrigin};
-use crate::frontmatter::{Fields, keys, plain_or_quoted};
+use crate::frontmatter::{Fields, NodeKind, keys, misread_as, plain_or_quoted};
 use crate::paths::file_name;
+use crate::profile::Profile;
 use crate::rules::checkout;
 use crate::rules::fields::{self, wrong_with_name};
 
@@ -26,6 +29,10 @@ pub(crate) fn read(
             out.push(checkout::skill_as_text(source.shown, target));
             return None;
         }
+        if checkout::is_pointer(source.bytes) {
+            out.push(checkout::skill_as_pointer(source.shown));
+            return None;
+        }
         let name = folder_name(source, directory);
         let help =
             format!("begin the file with the lines `---`, `name: {name}`, `description: …`, `---`");
@@ -36,7 +43,12 @@ pub(crate) fn read(
     let description = required(source, &fields, keys::DESCRIPTION, out);
     let (name, description) = (one_line(&name?), description?);
     let name_span = fields.value_span(keys::NAME);
-    compare_names(source, directory, &name, name_span, out);
+    if matches!(
+        fields.get(keys::NAME).map(|it| &it.kind),
+        Some(NodeKind::Scalar { .. })
+    ) {
+        compare_names(source, directory, &name, name_span, out);
+    }
     if source.check {
         fields::check(source, &fields, &folder_name(source, directory), out);
     }
@@ -69,17 +81,27 @@ fn required(
     let before = out.len();
     let text = text(fields, key, out);
     if text.is_none() {
-        out.push(missing(source, fields, key));
+        add_missing(missing(source, fields, key), out);
+        return None;
     }
-    let value = fields.get(key);
-    if value.is_some_and(|it| it.items().is_some() || it.entries().is_some()) {
-        // Served with its source text here, but hosts drop the skill or fail on it.
-        let not_text = |it: &&mut Diagnostic| it.code == Code::NotText;
-        for diagnostic in out[before..].iter_mut().filter(not_text) {
-            diagnostic.severity = Severity::Error;
+    // Served with its source text here, but hosts drop the skill or fail on it.
+    let not_text = |it: &&mut Diagnostic| it.code == Code::NotText;
+    for diagnostic in out[before..].iter_mut().filter(not_text) {
+        match fields.get(key).map(|it| &it.kind) {
+            Some(NodeKind::Scalar { text, .. }) if is_no_string(text) => {
+                diagnostic.elsewhere = Cow::Borrowed(&[(Profile::OpenCode, Severity::Error)]);
+            }
+            Some(NodeKind::Scalar { .. }) => {}
+            _ => diagnostic.severity = Severity::Error,
         }
     }
     text
+}
+
+/// Whether js-yaml reads an unquoted word as something else than a text. It knows no `yes` and `no`.
+fn is_no_string(word: &str) -> bool {
+    let is_boolean = || matches!(&*word.to_lowercase(), "true" | "false");
+    misread_as(word).is_some_and(|it| it != "a boolean" || is_boolean())
 }
 
 /// The name without outer spaces, on one line.
@@ -142,14 +164,17 @@ fn compare_names(
     }
     let message = format!("the name is `{name}`, but the folder is `{folder}`");
     let diagnostic = Diagnostic::new(Code::NameMismatch, source.shown, message).at(span);
-    let diagnostic = diagnostic.help(format!(
-        "write `name: {folder}` or rename the folder; some hosts require equal names"
-    ));
+    let is_lawful = wrong_with_name(&folder).is_none();
+    let diagnostic = diagnostic.help(if is_lawful || wrong_with_name(name).is_some() {
+        format!("write `name: {folder}` or rename the folder; some hosts require equal names")
+    } else {
+        format!("call the folder `{name}`; some hosts require equal names")
+    });
     // The name of a root's directory depends on who cloned it.
     out.push(match span {
         _ if directory.is_empty() => diagnostic.severity(Severity::Info),
         // A folder without a lawful name is no better than the name.
-        Some(span) if wrong_with_name(&folder).is_none() => {
+        Some(span) if is_lawful => {
             let edit = (span, plain_or_quoted(&folder));
             diagnostic.fixed_by(Applicability::Unsafe, [edit])
         }

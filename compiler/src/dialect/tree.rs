@@ -1,9 +1,11 @@
 //! The tree dialect (spec 3 §4): a page with a description and keywords. Its files
 //! are those it declares, in the directory of the page's name.
 
+use std::borrow::Cow;
+
 use skillbundle_format::{Dialect, SkillEntry};
 
-use super::{MarkdownFile, common, missing, mistyped, renamed, text};
+use super::{MarkdownFile, add_missing, common, missing, mistyped, renamed, text};
 use crate::assets;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{Draft, FileOrigin};
@@ -19,6 +21,14 @@ pub(crate) fn read(
 ) -> Option<Draft> {
     let document = source.document;
     let fields = document.fields();
+    // No host reads pages.
+    for diagnostic in out
+        .iter_mut()
+        .rev()
+        .take_while(|it| it.file == source.shown)
+    {
+        diagnostic.elsewhere = Cow::Borrowed(&[]);
+    }
     if !document.has_frontmatter() {
         let help = "add `description` and `keywords` between two lines of `---`, or move the file out of the tree";
         out.push(document.without_frontmatter(source.bytes, "page", help.to_owned()));
@@ -35,11 +45,11 @@ pub(crate) fn read(
     if keywords.is_none() {
         // One diagnostic is enough; it includes the shape of the value.
         out.truncate(before);
-        out.push(no_keywords(source, &fields));
+        add_missing(no_keywords(source, &fields), out);
     }
     let description = text(&fields, keys::DESCRIPTION, out);
     if description.is_none() && (keywords.is_some() || fields.has(keys::KEYWORDS)) {
-        out.push(missing(source, &fields, keys::DESCRIPTION));
+        add_missing(missing(source, &fields, keys::DESCRIPTION), out);
     }
     let (keywords, description) = (keywords?, description?);
     if source.check {

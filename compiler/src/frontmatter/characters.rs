@@ -38,7 +38,7 @@ const CLASSES: [Class; 3] = [
     Class {
         code: Code::InvisibleCharacter,
         has: is_zero_width,
-        noun: "zero-width character",
+        noun: "invisible character",
         help: "delete it unless it is intended; it makes equal-looking words differ",
         is_useless: false,
     },
@@ -58,8 +58,8 @@ const SUSPECT: [bool; 256] = {
         byte += 1;
     }
     let mut at = 0;
-    // DEL, then the first bytes of U+0080, U+1800, U+2000, U+F000 and U+E0000.
-    let leads = [0x7F, 0xC2, 0xE1, 0xE2, 0xEF, 0xF3];
+    // DEL, then the first bytes of U+0080, U+034F, U+1100, U+2000, U+3164, U+F000 and U+E0000.
+    let leads = [0x7F, 0xC2, 0xCD, 0xE1, 0xE2, 0xE3, 0xEF, 0xF3];
     while at < leads.len() {
         suspect[leads[at]] = true;
         at += 1;
@@ -159,11 +159,25 @@ fn is_hidden_text(character: char) -> bool {
         '\u{e0000}'..='\u{e007f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Zero-width characters without a use. U+200C and U+200D are not among them: some
-/// scripts and emoji need them.
+/// Characters that do not show and have hardly a use: of zero width, fillers of Hangul and Khmer, soft
+/// hyphens. U+200C and U+200D are not among them: some scripts and emoji need them.
 fn is_zero_width(character: char) -> bool {
     matches!(character,
-        '\u{200b}' | '\u{180e}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+        | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}')
+}
+
+/// The first character of a name that nobody sees as what it is, with the rule that is about it.
+pub(crate) fn unseen_in_name(name: &str) -> Option<(Code, char)> {
+    let kind = |it: char| match it {
+        _ if is_hidden_text(it) => Some((Code::HiddenCharacter, it)),
+        _ if is_zero_width(it) || (it.is_whitespace() && !it.is_ascii()) => {
+            Some((Code::InvisibleCharacter, it))
+        }
+        _ => None,
+    };
+    name.chars().find_map(kind)
 }
 
 /// Whether an offset is outside of flag emoji. The flag of Scotland, for example, is
@@ -256,6 +270,8 @@ mod tests {
             ),
             ("👩\u{200d}💻", &[]),
             ("a\u{200b}b", &[(Code::InvisibleCharacter, 1, 2)]),
+            ("a\u{3164}b", &[(Code::InvisibleCharacter, 1, 2)]),
+            ("a\u{ad}b\u{34f}", &[(Code::InvisibleCharacter, 1, 2)]),
             ("\u{feff}text", &[]),
             (
                 "a\u{200c}\u{200d}\u{200c}\u{200d}\u{200c}\u{200d}\u{200c}\u{200d}b",

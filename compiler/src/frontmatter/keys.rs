@@ -2,13 +2,18 @@
 //! whom, and the shape of their values. Recovery, the checks for unknown keys and
 //! wrong shapes, and the tables in the skills that document them follow from it.
 
+use std::borrow::Cow;
+
 use skillbundle_search::{suggest, typos};
 
-use super::node::Entry;
+use super::node::{Entry, NodeKind};
 use super::{Document, Fields};
+use crate::diagnostic::Severity::Error;
 use crate::diagnostic::{Applicability, Code, Diagnostic, Span};
+use crate::profile::Profile;
 
 // Keys that the compiler itself reads.
+const ALLOWED_TOOLS: &str = "allowed-tools";
 pub(crate) const ARGS: &str = "args";
 pub(crate) const ASSETS: &str = "assets";
 pub(crate) const COMPATIBILITY: &str = "compatibility";
@@ -75,7 +80,7 @@ const FOLDER: &[Key] = &[
     key("license", Text, "none", "a short licence name, or the name of a bundled licence file"),
     key(COMPATIBILITY, Text, "none", "up to 500 characters: which host, system packages or network the skill needs"),
     key(METADATA, Custom("map of text"), "none", "your own keys, such as `version: \"1.2\"`"),
-    key("allowed-tools", Tools, "none", "tools the skill expects, separated by spaces; a request to the host, never a grant by the server"),
+    key(ALLOWED_TOOLS, Tools, "none", "tools the skill expects, separated by spaces; a request to the host, never a grant by the server"),
 ];
 
 /// Keys of the tree dialect (spec 3 §4).
@@ -188,6 +193,7 @@ pub(super) fn check(document: &Document, out: &mut Vec<Diagnostic>) {
     let fields = document.fields();
     for entry in fields.entries() {
         let key = entry.key.text.as_str();
+        let before = out.len();
         match all().find(|known| known.name == key).map(|it| it.shape) {
             Some(Custom(_)) => {}
             Some(Text) => drop(fields.text(key, out)),
@@ -195,10 +201,44 @@ pub(super) fn check(document: &Document, out: &mut Vec<Diagnostic>) {
             Some(Boolean) => drop(fields.bool(key, out)),
             None => {
                 let meant = meant(key).filter(|meant| !fields.has(meant));
-                out.extend(meant.map(|meant| unknown(document, entry, meant)));
+                let mistyped = meant.map(|meant| unknown(document, entry, meant));
+                out.extend(wrong_indent(document, entry).or(mistyped));
+            }
+        }
+        let is_text = matches!(entry.value.kind, NodeKind::Scalar { .. } | NodeKind::Null);
+        if is_of_specification(key) && !is_text {
+            // Validators want a text.
+            let is_strict =
+                |it: &&mut Diagnostic| matches!(it.code, Code::NotText | Code::ToolListShape);
+            for diagnostic in out[before..].iter_mut().filter(is_strict) {
+                diagnostic.elsewhere = Cow::Borrowed(if key == ALLOWED_TOOLS {
+                    &[(Profile::Spec, Error), (Profile::Gh, Error)]
+                } else {
+                    &[(Profile::Spec, Error)]
+                });
             }
         }
     }
+}
+
+/// Reports a key after spaces that indent nothing: those that YAML does not know belong to the key.
+fn wrong_indent(document: &Document, entry: &Entry) -> Option<Diagnostic> {
+    let key = &entry.key.text;
+    let shown = key.trim_start();
+    let first = key
+        .chars()
+        .next()
+        .filter(|it| it.is_whitespace() && !it.is_ascii())?;
+    let start = entry.key.range.start;
+    let indent = Span::from(start..start + key.len() - shown.len());
+    let message = format!(
+        "the key `{shown}` is not indented: U+{:04X} before it is no space for YAML",
+        u32::from(first)
+    );
+    let spaces = " ".repeat(key.chars().count() - shown.chars().count());
+    let diagnostic = document.diagnostic(Code::UnknownKey, message).at(indent);
+    let diagnostic = diagnostic.help("indent it with spaces");
+    Some(diagnostic.fixed_by(Applicability::Unsafe, [(indent, spaces)]))
 }
 
 fn unknown(document: &Document, entry: &Entry, meant: &str) -> Diagnostic {

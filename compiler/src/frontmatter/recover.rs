@@ -1,5 +1,6 @@
 //! Reads YAML as a mapping: parses, and if that fails, repairs the error and parses
-//! again, within a budget. Also rejects what YAML allows and we do not: repeated keys
+//! again, within a budget; so every mistake is reported at once, those too with which
+//! the file does not load. Also rejects what YAML allows and we do not: repeated keys
 //! and documents that are not a mapping.
 
 mod edits;
@@ -49,6 +50,7 @@ pub(super) fn mapping(
         part,
         edits: Edits::default(),
         repaired: Vec::new(),
+        unloadable: Vec::new(),
     };
     if recovery.part.len() > MAX_YAML_BYTES {
         out.push(recovery.too_large());
@@ -87,6 +89,8 @@ struct Recovery<'a> {
     edits: Edits,
     /// What was repaired so far, in bytes of `text`.
     repaired: Vec<Range<usize>>,
+    /// The repairs of these with which the file does not load.
+    unloadable: Vec<Range<usize>>,
 }
 
 impl Recovery<'_> {
@@ -101,7 +105,7 @@ impl Recovery<'_> {
                     .as_ref()
                     .and_then(|root| self.swallowed(root, &patched))
                 {
-                    None => return Some((root, patched)),
+                    None => return self.unloadable.is_empty().then_some((root, patched)),
                     Some(at) => return self.give_up(&swallowed_key(at), out),
                 },
                 Err(error) => self.in_file(error, &patched),
@@ -152,9 +156,18 @@ impl Recovery<'_> {
         if self.repaired.contains(&repair.range) {
             return false;
         }
-        self.repaired.push(repair.range.clone());
-        self.edits
-            .add(repair.range.clone(), repair.replacement.clone())
+        let range = &repair.range;
+        self.repaired.push(range.clone());
+        if !self.edits.add(range.clone(), repair.replacement.clone()) {
+            return false;
+        }
+        // A value that is quoted as a whole has no items any more.
+        self.unloadable
+            .retain(|it| it.start < range.start || range.end < it.end);
+        if !repair.loads {
+            self.unloadable.push(range.clone());
+        }
+        true
     }
 
     fn report(&self, repair: Repair) -> Diagnostic {

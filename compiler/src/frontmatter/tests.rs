@@ -374,9 +374,6 @@ fn applying_the_fixes_leaves_no_diagnostic() {
         "v:\n\ta: b\n\tc: d\n",
         "v:\n    a: b\n\tc: d\n",
         "v:\n  - \"q\" tail\n  - Use when: asked: twice\n",
-        "v: [@a, b]\n",
-        "name:x\nv: y\n",
-        "v: text\nthat goes on\nw: x\n",
         "v: \"text\ngoes on\"\n",
         "v: [a\nw: \"b\nu: c: d\n",
     ] {
@@ -423,21 +420,6 @@ fn lines_that_are_not_yaml_are_repaired_one_by_one() {
             &["tab-indentation 3:1", "tab-indentation 4:1"],
         ),
         (
-            "name:x\nb: c\n",
-            json!({"name": "x", "b": "c"}),
-            &["missing-space 2:5"],
-        ),
-        (
-            "b: c\nname:x\n",
-            json!({"b": "c", "name": "x"}),
-            &["missing-space 3:5"],
-        ),
-        (
-            "b: c\ngoes on\nd: e\n",
-            json!({"b": "c goes on", "d": "e"}),
-            &["unindented-text 3:1"],
-        ),
-        (
             "b: \"c\ngoes on\"\nd: e\n",
             json!({"b": "c goes on", "d": "e"}),
             &["loose-indentation 3:1"],
@@ -456,11 +438,6 @@ fn lines_that_are_not_yaml_are_repaired_one_by_one() {
             "k:\n  - x: y\n    name: a: b\n",
             json!({"k": [{"x": "y", "name": "a: b"}]}),
             &["unquoted-value 4:12"],
-        ),
-        (
-            "k: [@a, b, *c]\n",
-            json!({"k": ["@a", "b", "*c"]}),
-            &["unquoted-value 2:5", "unquoted-value 2:12"],
         ),
         (
             "m:\n  a: b: c\n  d: @e\n",
@@ -496,6 +473,56 @@ fn lines_that_are_not_yaml_are_repaired_one_by_one() {
         let document = document.unwrap_or_else(|| panic!("{yaml:?} is lost: {found:?}"));
         assert_eq!(json_of(&document), expected, "{yaml:?}");
         assert_eq!(found, findings, "{yaml:?}");
+    }
+}
+
+#[test]
+fn mistakes_that_real_files_have_not_are_errors_with_a_fix() {
+    // frontmatter, findings, the frontmatter after all fixes
+    for (yaml, findings, fixed) in [
+        (
+            "name:x\nb: c\n",
+            &["missing-space 2:5"][..],
+            "name: x\nb: c\n",
+        ),
+        ("b: c\nname:x\n", &["missing-space 3:5"], "b: c\nname: x\n"),
+        ("name：x\nb: c\n", &["missing-space 2:5"], "name: x\nb: c\n"),
+        (
+            "b: c\r\nname:\u{a0}\u{3000}x\r\n",
+            &["missing-space 3:5"],
+            "b: c\r\nname: x\r\n",
+        ),
+        (
+            "b: c\ngoes on\nand on\nd: e\n",
+            &["unindented-text 3:1", "unindented-text 4:1"],
+            "b: c\n  goes on\n  and on\nd: e\n",
+        ),
+        (
+            "k: [@a, b, *c]\nd: e: f\n",
+            &[
+                "unquoted-value 2:5",
+                "unquoted-value 2:12",
+                "unquoted-value 3:5",
+            ],
+            "k: [\"@a\", b, \"*c\"]\nd: \"e: f\"\n",
+        ),
+    ] {
+        let text = fenced(yaml);
+        let (document, found) = parse("SKILL.md", text.as_bytes());
+        assert!(document.is_none(), "{yaml:?}");
+        assert_eq!(names(&text, &found), findings, "{yaml:?}");
+        let edits = found
+            .iter()
+            .flat_map(|it| it.fix.clone().expect("a fix").edits);
+        let mut edits: Vec<_> = edits.collect();
+        edits.sort_by_key(|edit| std::cmp::Reverse(edit.span.start));
+        let mut repaired = text.clone();
+        for edit in edits {
+            repaired.replace_range(edit.span.range(), &edit.replacement);
+        }
+        assert_eq!(repaired, fenced(fixed), "{yaml:?}");
+        let (document, found) = read(&repaired);
+        assert!(document.is_some() && found.is_empty(), "{found:?}");
     }
 }
 

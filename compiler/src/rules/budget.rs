@@ -1,5 +1,6 @@
 //! Rules about the room that skills take: in the context of a model, and in the listings of hosts.
 
+use memchr::memchr_iter;
 use skillbundle_format::hosts::LISTED_SKILLS;
 use skillbundle_format::{Audience, Dialect};
 
@@ -11,7 +12,7 @@ use crate::source::Tree;
 const LINES: usize = 500;
 const TOKENS: usize = 5000;
 
-/// Characters of a token in English text, about.
+/// Characters of a token in English text, about. In Chinese, Japanese and Korean each is about one.
 const TOKEN: usize = 4;
 
 /// Claude Code gives the listing of skills 1 % of a context of 200,000 tokens, and at most this many
@@ -25,9 +26,10 @@ pub(super) fn check(draft: &Draft, out: &mut Vec<Diagnostic>) {
     let Ok(text) = str::from_utf8(&entry.source) else {
         return;
     };
-    let lines = text.lines().count();
+    let ends = memchr_iter(b'\n', text.as_bytes()).count();
+    let lines = ends + usize::from(!text.is_empty() && !text.ends_with('\n'));
     let body = text.get(entry.body.clone()).unwrap_or_default();
-    let tokens = body.chars().count() / TOKEN;
+    let tokens = tokens(body);
     if entry.dialect != Dialect::Folder || (lines <= LINES && tokens <= TOKENS) {
         return;
     }
@@ -48,11 +50,11 @@ pub(super) fn check_all(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>
     };
     let listed = drafts.iter().map(|it| &it.entry);
     let listed = listed.filter(|it| !it.shadowed && it.audience == Audience::Everyone);
-    let (mut count, mut chars) = (0, 0);
+    let (mut count, mut text) = (0, String::new());
     for skill in listed {
         count += 1;
-        let description = skill.description.chars().count().min(LISTED_CHARS);
-        chars += skill.name.chars().count() + description;
+        text += &skill.name;
+        text.extend(skill.description.chars().take(LISTED_CHARS));
     }
     let report = |code, message: String| Diagnostic::new(code, root.shown(""), message);
     if count > LISTED_SKILLS {
@@ -62,7 +64,7 @@ pub(super) fn check_all(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>
             "serve them from several servers, or let agents search: the tools find every skill";
         out.push(report(Code::ManySkills, message).help(help));
     }
-    let tokens = chars / TOKEN;
+    let tokens = tokens(&text);
     if tokens > LISTING_TOKENS {
         let message = format!(
             "the names and descriptions have about {tokens} tokens; Claude Code lists {LISTING_TOKENS}"
@@ -70,4 +72,19 @@ pub(super) fn check_all(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>
         let help = "install fewer skills at once, shorten descriptions, or let agents search";
         out.push(report(Code::LongListing, message).help(help));
     }
+}
+
+/// The tokens of a text, about.
+fn tokens(text: &str) -> usize {
+    let is_wide = |it: &char| {
+        matches!(it, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}')
+    };
+    let all = text.chars().count();
+    // Most texts have none, and ASCII need not be looked at.
+    if all == text.len() {
+        return all / TOKEN;
+    }
+    let wide = text.chars().filter(is_wide).count();
+    wide + (all - wide) / TOKEN
 }

@@ -5,14 +5,20 @@ use std::collections::BTreeSet;
 
 use skillbundle_format::Dialect;
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use super::blocks;
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::draft::Draft;
 use crate::paths::{directory, file_name, join, resolve};
 use crate::source::{FileId, Tree, TreeRoot};
 
 /// What every pointer of Git LFS begins with, and how long it may be, as its specification has it.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 const MAX_POINTER: usize = 1024;
+const PULL: &str = "run `git lfs pull` before you check or compile";
+
+/// How git marks the beginning and the end of what a merge did not resolve.
+pub(crate) const CONFLICT: &str = "<<<<<<< ";
+const CONFLICT_END: &str = "\n>>>>>>> ";
 
 /// Where git keeps the paths of submodules.
 const SUBMODULES: &str = ".gitmodules";
@@ -63,7 +69,7 @@ pub(super) fn check(root: &TreeRoot, draft: &Draft, out: &mut Vec<Diagnostic>) {
             continue;
         };
         let path = join(home, &file.path);
-        if bytes.starts_with(LFS_POINTER) {
+        if is_pointer(bytes) {
             pointers.push(path);
         } else if let Some(target) = link_target(root, &path, bytes) {
             let message = format!("this file has nothing but the path `{target}` of a link");
@@ -77,7 +83,7 @@ pub(super) fn check(root: &TreeRoot, draft: &Draft, out: &mut Vec<Diagnostic>) {
         };
         let message = format!("this is a pointer of Git LFS, not the file{more}");
         let diagnostic = Diagnostic::new(Code::LfsPointer, root.shown(first), message);
-        out.push(diagnostic.help("run `git lfs pull` before you check or compile"));
+        out.push(diagnostic.help(PULL));
     }
 }
 
@@ -96,6 +102,39 @@ pub(super) fn check_all(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>
         }
         empty_submodules(root, out);
     }
+}
+
+/// Reports a merge that is not resolved, from the mark at `at` or after it. Blocks of code show such
+/// marks as examples.
+pub(crate) fn conflict(shown: &str, text: &str, at: usize) -> Option<Diagnostic> {
+    let end = at + memchr::memmem::find(&text.as_bytes()[at..], CONFLICT_END.as_bytes())?;
+    let code = blocks::fenced(text);
+    let is_mark = |at: &usize| text[..*at].ends_with('\n') || text[..*at].trim().is_empty();
+    let marks = text[at..end].match_indices(CONFLICT).map(|it| at + it.0);
+    let mut marks = marks.filter(is_mark);
+    let at = marks.find(|at| {
+        let next = code.partition_point(|it| it.content.end <= *at);
+        code.get(next).is_none_or(|it| !it.content.contains(at))
+    })?;
+    let line = text[at..].lines().next().unwrap_or_default();
+    let message = "a merge that is not resolved begins here";
+    let diagnostic = Diagnostic::new(Code::MergeConflict, shown, message);
+    let help = "keep one of the versions, and remove the lines of `<`, `=` and `>`";
+    Some(diagnostic.at(Span::from(at..at + line.len())).help(help))
+}
+
+/// Whether this is a pointer of Git LFS. A checkout for Windows may end its lines in CRLF.
+pub(crate) fn is_pointer(bytes: &[u8]) -> bool {
+    let rest = bytes.strip_prefix(LFS_POINTER);
+    bytes.len() <= MAX_POINTER
+        && rest.is_some_and(|it| it.starts_with(b"\n") || it.starts_with(b"\r\n"))
+}
+
+/// Reports a pointer of Git LFS where a skill should be.
+pub(crate) fn skill_as_pointer(shown: &str) -> Diagnostic {
+    let message = "this skill is not served: it is a pointer of Git LFS";
+    let diagnostic = Diagnostic::new(Code::LfsPointer, shown, message);
+    diagnostic.severity(Severity::Error).help(PULL)
 }
 
 /// Reports what stands where a skill should be.
@@ -134,7 +173,7 @@ fn empty_submodules(root: &TreeRoot, out: &mut Vec<Diagnostic>) {
         let Some((key, path)) = line.split_once('=') else {
             continue;
         };
-        let path = path.trim();
+        let path = path.trim().trim_matches('"');
         let is_empty =
             key.trim() == "path" && root.has_directory(path) && root.below(path).is_empty();
         if is_empty {

@@ -8,11 +8,13 @@ mod encoding;
 mod secrets;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use skillbundle_search::parallel;
 
+use super::checkout;
 use super::language::Language;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::draft::Draft;
@@ -57,12 +59,24 @@ struct Text<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Reader {
     Comment,
+    /// A definition of a link, of which only a reader of the source sees the title.
+    Definition,
+    /// The mark with which the first version of an unresolved merge begins.
+    Conflict,
     Download(downloads::Word),
     Secret(usize),
 }
 
 static READERS: LazyLock<Vec<(&'static str, Reader)>> = LazyLock::new(|| {
-    let mut readers = vec![(comments::OPEN, Reader::Comment)];
+    let mut readers = vec![
+        (comments::OPEN, Reader::Comment),
+        (checkout::CONFLICT, Reader::Conflict),
+    ];
+    readers.extend(
+        comments::DEFINITIONS
+            .iter()
+            .map(|it| (*it, Reader::Definition)),
+    );
     let words = downloads::WORDS.iter();
     readers.extend(words.map(|(text, word)| (*text, Reader::Download(*word))));
     let prefixes = secrets::prefixes().enumerate();
@@ -121,8 +135,7 @@ fn files<'a>(tree: &'a Tree, drafts: &'a [Draft]) -> Vec<File<'a>> {
 fn check_file(file: &File<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let shown = file.root.shown(&file.path);
-    let head = &file.bytes[..file.bytes.len().min(MOST_BYTES)];
-    let Some(text) = encoding::text(&shown, &file.path, head, &mut out) else {
+    let Some(text) = encoding::text(file, &shown, &mut out) else {
         return out;
     };
     let checked = Text {
@@ -149,24 +162,49 @@ fn check_file(file: &File<'_>) -> Vec<Diagnostic> {
 /// grow faster than the file.
 fn search(file: &Text<'_>, out: &mut Vec<Diagnostic>) -> usize {
     let mut read = 0;
+    let mut conflict = None;
     let mut comments = comments::Comments::new(file);
     let mut downloads = downloads::Downloads::new(file);
     let mut secrets = secrets::Secrets::new(file);
     for found in AUTOMATON.find_iter(file.content) {
         read += match READERS[found.pattern().as_usize()].1 {
             Reader::Comment => comments.read(found.start()),
+            Reader::Definition => comments.read_definition(found.range()),
+            Reader::Conflict => {
+                conflict.get_or_insert(found.start());
+                0
+            }
             Reader::Download(word) => downloads.read(word, found.range()),
             Reader::Secret(kind) => secrets.read(kind, found.range()),
         };
     }
+    out.extend(conflict.and_then(|at| checkout::conflict(file.shown, file.content, at)));
     out.extend(comments.findings.finish());
     out.extend(downloads.findings.finish());
     out.extend(secrets.findings.finish());
     read
 }
 
+/// Where the credentials of a text are, however many. Bytes that are not UTF-8 end one.
+pub(crate) fn credentials(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        let mut scanner = secrets::Scanner::new(chunk.valid());
+        for word in AUTOMATON.find_iter(chunk.valid()) {
+            if let Reader::Secret(kind) = READERS[word.pattern().as_usize()].1
+                && let (_, Some((span, _))) = scanner.read(kind, word.range())
+            {
+                found.push(start + span.start..start + span.end);
+            }
+        }
+        start += chunk.valid().len() + chunk.invalid().len();
+    }
+    found
+}
+
 /// The beginning of a text, of at most so many bytes.
-fn at_most(text: &str, bytes: usize) -> &str {
+pub(in crate::rules) fn at_most(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
         end -= 1;

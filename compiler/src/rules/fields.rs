@@ -1,34 +1,101 @@
 //! Rules about single fields of the frontmatter: the exact limits of the Agent Skills specification and
 //! of hosts, and values that hosts read differently. None of them changes how the skill is served here.
 
+use std::ops::Range;
+
+use skillbundle_search::typos;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::diagnostic::{Applicability, Code, Diagnostic, Severity, Span};
 use crate::dialect::MarkdownFile;
 use crate::frontmatter::{
-    Entry, Fields, Node, NodeKind, Style, keys, loses_digits, plain_or_quoted, quote,
+    Entry, Fields, Node, NodeKind, Style, keys, loses_digits, misread_as, plain_or_quoted, quote,
 };
 use crate::profile::Profile;
 
 /// Most characters of a name: the specification; Codex skips the skill, VS Code cuts the name.
 const NAME: usize = skillbundle_format::hosts::NAME_CHARS;
 
-/// Most characters of a description, and what happens beyond them.
-const DESCRIPTION: &[(usize, &[Profile], &str)] = &[
+/// Most characters of a description, how they are counted, and what happens beyond them.
+const DESCRIPTION: &[(usize, Count, &[Profile], &str)] = &[
     (
         1024,
-        &[Profile::Spec, Profile::Gh, Profile::Codex, Profile::VsCode],
-        "Codex skips the skill and VS Code cuts the text",
+        Count::Written,
+        &[Profile::Spec],
+        "validators refuse the skill",
+    ),
+    (
+        1024,
+        Count::Trimmed,
+        &[Profile::Gh],
+        "it cannot be published",
+    ),
+    (
+        1024,
+        Count::Collapsed,
+        &[Profile::Codex],
+        "Codex skips the skill",
+    ),
+    (
+        1024,
+        Count::WithoutTags,
+        &[Profile::VsCode],
+        "VS Code cuts the text",
     ),
     (
         1536,
+        Count::Trimmed,
         &[Profile::Claude],
         "Claude Code cuts the text in its listing",
     ),
 ];
 
+/// What a host counts of a text.
+#[derive(Debug, Clone, Copy)]
+enum Count {
+    /// Every character.
+    Written,
+    /// Without white space at the ends.
+    Trimmed,
+    /// Each run of white space as one character, without those at the ends.
+    Collapsed,
+    /// Without tags; in units of UTF-16.
+    WithoutTags,
+}
+
 /// Most characters of `compatibility` in the specification.
 const COMPATIBILITY: usize = 500;
+
+/// Values of keys of which Claude Code knows few.
+const VALUES: &[(&str, &[&str])] = &[
+    ("context", &["fork"]),
+    ("effort", &["low", "medium", "high", "xhigh", "max"]),
+    ("shell", &["bash", "powershell"]),
+];
+
+/// The tools of Claude Code that skills name.
+const TOOLS: &[&str] = &[
+    "Agent",
+    "AskUserQuestion",
+    "Bash",
+    "BashOutput",
+    "Edit",
+    "ExitPlanMode",
+    "Glob",
+    "Grep",
+    "KillShell",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "Read",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
 
 /// What `gh skill install` adds to the metadata of a copy.
 const PROVENANCE: &str = "github-";
@@ -53,13 +120,12 @@ pub(crate) fn check(
     if let Some(node) = fields.get(keys::METADATA) {
         checker.metadata(node, out);
     }
+    out.extend(checker.empty());
     out.extend(checker.keys());
-    for entry in fields.entries() {
-        // Of keys that are text the reader itself reports every number.
-        if !keys::is_known(&entry.key.text) {
-            out.extend(checker.digits(&entry.key.text, &entry.value));
-        }
-    }
+    checker.values(out);
+    out.extend(checker.invocation());
+    out.extend(checker.digits());
+    out.extend(checker.fences());
 }
 
 struct Checker<'a> {
@@ -99,17 +165,17 @@ impl Checker<'_> {
             return out;
         };
         let better = hyphenated(&name);
-        let help = if better.is_empty() {
-            "write small letters, digits and single hyphens".to_owned()
-        } else if better == folder {
-            format!("write `name: {better}`")
+        let (help, fixed) = if wrong_with_name(folder).is_none() {
+            (
+                format!("write `name: {folder}`, as the folder is called"),
+                folder,
+            )
+        } else if better.is_empty() {
+            let help = "write small letters, digits and single hyphens";
+            (help.to_owned(), "")
         } else {
-            format!("write `name: {better}`, and call the folder `{better}` too")
-        };
-        let fixed = if wrong_with_name(folder).is_none() {
-            folder
-        } else {
-            &better
+            let help = format!("write `name: {better}`, and call the folder `{better}` too");
+            (help, better.as_str())
         };
         let diagnostic = self.report(Code::NameCharacters, span, what).help(help);
         let diagnostic = if fixed.is_empty() {
@@ -124,17 +190,16 @@ impl Checker<'_> {
 
     fn description(&self, text: &str, span: Span) -> Vec<Diagnostic> {
         let mut out = Vec::new();
-        let length = text.trim().chars().count();
-        let exceeded = DESCRIPTION.iter().filter(|(most, ..)| length > *most);
-        let exceeded: Vec<_> = exceeded.collect();
-        if let Some((most, ..)) = exceeded.first() {
-            let effects: Vec<&str> = exceeded.iter().map(|it| it.2).collect();
+        let lengths = DESCRIPTION.iter().map(|row| (row.1.of(text), row));
+        let exceeded: Vec<_> = lengths.filter(|(length, row)| *length > row.0).collect();
+        if let Some((length, (most, ..))) = exceeded.first() {
+            let effects: Vec<&str> = exceeded.iter().map(|(_, row)| row.3).collect();
             let message =
                 format!("the description has {length} characters, and {most} are allowed");
             let help = format!("shorten it; otherwise {}", effects.join(", "));
             let elsewhere: Vec<_> = exceeded
                 .iter()
-                .flat_map(|(_, profiles, _)| profiles.iter())
+                .flat_map(|(_, row)| row.2.iter())
                 .map(|profile| (*profile, Severity::Error))
                 .collect();
             out.push(
@@ -144,9 +209,15 @@ impl Checker<'_> {
             );
         }
         if let Some(tag) = tag(text) {
-            let message = format!("the description has the tag `{tag}`");
+            let message = format!("the description has the tag `{}`", shortened(tag));
             let help = "write it without `<` and `>`; hosts cut tags or refuse them, since a description stands in the system prompt";
             out.push(self.report(Code::DescriptionTag, span, message).help(help));
+        } else if let Some(cut) = cut_as_tag(text) {
+            let cut = shortened(&text[cut]);
+            let message = format!("VS Code cuts `{cut}` out of the description, like a tag");
+            let diagnostic = self.report(Code::DescriptionTag, span, message);
+            let diagnostic = diagnostic.help("write it without `<` or without `>`");
+            out.push(diagnostic.elsewhere(&[(Profile::VsCode, Severity::Error)][..]));
         }
         out
     }
@@ -173,20 +244,10 @@ impl Checker<'_> {
             }
             return;
         };
-        let is_other = |entry: &&Entry| match &entry.value.kind {
-            NodeKind::Scalar { text, style } => {
-                *style == Style::Plain && crate::frontmatter::misread_as(text).is_some()
-            }
-            _ => true,
-        };
-        let others: Vec<&Entry> = entries.iter().filter(is_other).collect();
-        if let Some((first, more)) = others.split_first() {
-            let what = match &first.value.kind {
-                NodeKind::Scalar { text, .. } => {
-                    crate::frontmatter::misread_as(text).unwrap_or("no text")
-                }
-                _ => first.value.describe(),
-            };
+        let others = entries.iter();
+        let others = others.filter_map(|it| Some((it, self.no_text(it)?)));
+        let others: Vec<(&Entry, String)> = others.collect();
+        if let Some(((first, what), more)) = others.split_first() {
             let more = match more.len() {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
@@ -195,15 +256,13 @@ impl Checker<'_> {
             let help = "the specification has a map of text to text; put the value in quotes, or make it one line of text";
             let span = Span::from(&first.key.range);
             let diagnostic = self.report(Code::MetadataShape, span, message).help(help);
-            let quoted: Vec<_> = others.iter().filter_map(|it| quoted(&it.value)).collect();
+            let quoted = others.iter().flat_map(|(it, _)| self.quoted(it));
+            let quoted: Vec<_> = quoted.collect();
             out.push(if quoted.is_empty() {
                 diagnostic
             } else {
                 diagnostic.fixed_by(Applicability::Safe, quoted)
             });
-        }
-        for entry in entries {
-            out.extend(self.digits(&entry.key.text, &entry.value));
         }
         let added = entries
             .iter()
@@ -236,36 +295,254 @@ impl Checker<'_> {
         Some(self.report(Code::UnsupportedKey, span, message).help(help))
     }
 
-    /// `version: 1.10` is the number 1.1 for every other reader.
-    fn digits(&self, key: &str, value: &Node) -> Option<Diagnostic> {
-        let NodeKind::Scalar {
-            text,
-            style: Style::Plain,
-        } = &value.kind
-        else {
-            return None;
+    /// What an entry of the metadata is, if its key or value is no text.
+    fn no_text(&self, entry: &Entry) -> Option<String> {
+        let key = &entry.key.text;
+        let is_plain = self.source.document.source(&entry.key.range) == key;
+        if let Some(what) = misread_as(key).filter(|_| is_plain) {
+            return Some(format!("{what} as a key"));
+        }
+        let NodeKind::Scalar { text, style } = &entry.value.kind else {
+            return Some(entry.value.describe().to_owned());
         };
-        let read = loses_digits(text)?;
-        let message = format!("`{key}: {text}` is read as the number {read}");
-        let span = Span::from(&value.range);
-        let quoted = format!("\"{text}\"");
-        let diagnostic = self.report(Code::NumberLosesDigits, span, message);
+        let what = misread_as(text).filter(|_| *style == Style::Plain)?;
+        Some(match loses_digits(text) {
+            Some(read) => format!("{what}, which others write `{read}`"),
+            None => what.to_owned(),
+        })
+    }
+
+    /// The edits that make texts of a key and a value in one line.
+    fn quoted(&self, entry: &Entry) -> Vec<(Span, String)> {
+        let key = &entry.key.text;
+        let is_plain = self.source.document.source(&entry.key.range) == key;
+        let key = misread_as(key)
+            .filter(|_| is_plain)
+            .map(|_| (&entry.key.range, key));
+        let value = match &entry.value.kind {
+            NodeKind::Scalar { text, style } if *style == Style::Plain => misread_as(text)
+                .filter(|_| !text.contains('\n'))
+                .map(|_| (&entry.value.range, text)),
+            _ => None,
+        };
+        let edits = key.into_iter().chain(value);
+        edits
+            .map(|(range, text)| (Span::from(range), quote(text)))
+            .collect()
+    }
+
+    /// `version: 1.10` is the number 1.1 for every other reader. One finding for all keys; of those that
+    /// are text the reader itself reports every number.
+    fn digits(&self) -> Option<Diagnostic> {
+        let entries = self.fields.entries().iter();
+        let others = entries.filter(|it| !keys::is_known(&it.key.text));
+        let mut lost = others.filter_map(|it| match &it.value.kind {
+            NodeKind::Scalar { text, style } if *style == Style::Plain => {
+                Some((it, text, loses_digits(text)?))
+            }
+            _ => None,
+        });
+        let (first, text, read) = lost.next()?;
+        let edit = |it: &Entry, text: &str| (Span::from(&it.value.range), format!("\"{text}\""));
+        let mut edits = vec![edit(first, text)];
+        edits.extend(lost.map(|(it, text, _)| edit(it, text)));
+        let more = match edits.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        let key = &first.key.text;
+        let message = format!("`{key}: {text}` is read as the number {read}{more}");
+        let diagnostic = self.report(Code::NumberLosesDigits, edits[0].0, message);
+        let diagnostic = diagnostic.help(format!("put it in quotes: {}", edits[0].1));
+        Some(diagnostic.fixed_by(Applicability::Safe, edits))
+    }
+
+    /// Values that Claude Code does not know.
+    fn values(&self, out: &mut Vec<Diagnostic>) {
+        for (key, known) in VALUES {
+            if let Some((text, span)) = self.text(key)
+                && !known.contains(&text.trim())
+            {
+                let message = format!("Claude Code knows no `{key}: {}`", shortened(text.trim()));
+                let known: Vec<String> = known.iter().map(|it| format!("`{it}`")).collect();
+                let help = format!("it knows {}", known.join(", "));
+                out.push(
+                    self.report(Code::UnsupportedValue, span, message)
+                        .help(help),
+                );
+            }
+        }
+        if let Some(node) = self.fields.get("hooks")
+            && node.entries().is_none()
+            && !node.is_null()
+        {
+            let message = format!("`hooks` is {}, not a map", node.describe());
+            let help = "write the name of an event with a list of hooks below it";
+            let span = Span::from(&node.range);
+            out.push(
+                self.report(Code::UnsupportedValue, span, message)
+                    .help(help),
+            );
+        }
+        for key in ["allowed-tools", "disallowed-tools"] {
+            out.extend(self.mistyped_tool(key));
+        }
+    }
+
+    /// A tool with a typing mistake. Other names may be tools of other hosts or servers.
+    fn mistyped_tool(&self, key: &str) -> Option<Diagnostic> {
+        let names = self.fields.tool_list(key, &mut Vec::new())?;
+        let found = names.iter().find_map(|name| {
+            let name = name.split('(').next().unwrap_or_default();
+            let is_close = |tool: &&&str| typos(name, tool) == Some(1);
+            let meant = TOOLS.iter().find(is_close)?;
+            (!TOOLS.contains(&name)).then_some((name, *meant))
+        });
+        let (name, meant) = found?;
+        let value = self.fields.value_span(key)?;
+        let text = self.source.document.source(&value.range());
+        let at = text.find(name).map_or(value, |at| {
+            Span::from(value.start + at..value.start + at + name.len())
+        });
+        let message = format!("Claude Code has no tool `{name}`");
+        let diagnostic = self.report(Code::UnsupportedValue, at, message);
         Some(
             diagnostic
-                .help(format!("put it in quotes: {quoted}"))
-                .fix(span, quoted),
+                .help(format!("did you mean `{meant}`?"))
+                .fixed_by(Applicability::Unsafe, [(at, meant.to_owned())]),
         )
+    }
+
+    /// A skill that neither a person nor a model can start.
+    fn invocation(&self) -> Option<Diagnostic> {
+        let is = |key, value| self.fields.bool(key, &mut Vec::new()) == Some(value);
+        let is_never = is("disable-model-invocation", true) && is("user-invocable", false);
+        let span = self.fields.key_span("user-invocable")?;
+        is_never.then(|| {
+            let message = "neither people nor models can start this skill";
+            let help = "remove `user-invocable: false`, or `disable-model-invocation: true`";
+            self.report(Code::NeverInvoked, span, message).help(help)
+        })
+    }
+
+    /// The specification has 1 to 500 characters of `compatibility`.
+    fn empty(&self) -> Option<Diagnostic> {
+        let value = self.fields.get(keys::COMPATIBILITY)?;
+        let is_empty = match &value.kind {
+            NodeKind::Null => true,
+            NodeKind::Scalar { text, .. } => text.trim().is_empty(),
+            _ => false,
+        };
+        let span = self.fields.key_span(keys::COMPATIBILITY)?;
+        is_empty.then(|| {
+            let message = "`compatibility` is empty";
+            let help = "remove the key, or name the environment that the skill needs";
+            self.report(Code::EmptyValue, span, message).help(help)
+        })
+    }
+
+    /// Fences that some hosts find elsewhere, or not at all.
+    fn fences(&self) -> Option<Diagnostic> {
+        let document = self.source.document;
+        let top = document.top();
+        let text = document.source(&(0..document.body.start));
+        let yaml = text.get(top.end..)?;
+        let last = yaml.trim_end().rfind("---").map(|at| top.end + at)?;
+        if let Some(at) = text[top.end..last].find("---").map(|at| top.end + at) {
+            return Some(self.inner_fence(text, at));
+        }
+        let spaces = |fence: usize| {
+            let line = text[fence..].lines().next().unwrap_or_default();
+            let at = fence + line.trim_end_matches([' ', '\t']).len();
+            (at < fence + line.len()).then_some(at..fence + line.len())
+        };
+        let start = top.start;
+        let found: Vec<_> = [start, last].into_iter().filter_map(spaces).collect();
+        let first = found.first()?;
+        let what = if first.start < last {
+            "does not find the frontmatter"
+        } else {
+            "loses the text below it"
+        };
+        let message = format!("spaces follow the fence `---`, so Gemini CLI {what}");
+        let edits = found.iter().map(|it| (Span::from(it), String::new()));
+        Some(
+            self.report(Code::FragileFence, Span::from(first), message)
+                .help("remove the spaces")
+                .elsewhere(&[(Profile::Gemini, Severity::Error)][..])
+                .fixed_by(Applicability::Safe, edits),
+        )
+    }
+
+    /// `---` between the fences.
+    fn inner_fence(&self, text: &str, at: usize) -> Diagnostic {
+        const ANYWHERE: &[(Profile, Severity)] = &[
+            (Profile::Spec, Severity::Error),
+            (Profile::Goose, Severity::Error),
+        ];
+        const ON_A_LINE: &[(Profile, Severity)] = &[
+            (Profile::Spec, Severity::Error),
+            (Profile::Goose, Severity::Error),
+            (Profile::Codex, Severity::Error),
+        ];
+        let start = text[..at].rfind('\n').map_or(0, |it| it + 1);
+        let line = text[start..].lines().next().unwrap_or_default();
+        let (hosts, elsewhere) = if line.trim() == "---" {
+            ("Codex, goose and skills-ref end", ON_A_LINE)
+        } else {
+            ("goose and skills-ref end", ANYWHERE)
+        };
+        let message = format!("{hosts} the frontmatter at this `---`");
+        self.report(Code::FragileFence, Span::from(at..at + 3), message)
+            .help("write a dash `–` or a comma instead; what follows is lost there")
+            .elsewhere(elsewhere)
     }
 }
 
-/// The edit that makes a text of a number, boolean or date in one line.
-fn quoted(value: &Node) -> Option<(Span, String)> {
-    match &value.kind {
-        NodeKind::Scalar { text, .. } if !text.contains('\n') => {
-            Some((Span::from(&value.range), quote(text)))
+impl Count {
+    fn of(self, text: &str) -> usize {
+        match self {
+            Self::Written => text.chars().count(),
+            Self::Trimmed => text.trim().chars().count(),
+            Self::Collapsed => {
+                let words = text.split_whitespace().map(|it| it.chars().count() + 1);
+                words.sum::<usize>().saturating_sub(1)
+            }
+            Self::WithoutTags => {
+                let mut units = 0;
+                let mut rest = text.trim();
+                while let Some(cut) = cut_as_tag(rest) {
+                    units += rest[..cut.start].encode_utf16().count();
+                    rest = &rest[cut.end..];
+                }
+                units + rest.encode_utf16().count()
+            }
         }
-        _ => None,
     }
+}
+
+/// The first part of a text between `<` and `>`, with something in between: what VS Code takes for a tag.
+fn cut_as_tag(text: &str) -> Option<Range<usize>> {
+    let mut from = 0;
+    loop {
+        let open = from + text[from..].find('<')?;
+        let close = open + text[open..].find('>')?;
+        // `<>` is none, since a character has to be in between.
+        if close > open + 1 {
+            return Some(open..close + 1);
+        }
+        from = close + 1;
+    }
+}
+
+/// The beginning of a text that a message quotes.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 60;
+    let mut short: String = text.chars().take(MOST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
 }
 
 /// What a name has that the specification does not allow.
@@ -297,20 +574,22 @@ fn hyphenated(name: &str) -> String {
     words.join("-")
 }
 
-/// The first thing in a text that looks like a tag of XML or HTML.
+/// The first thing in a text that looks like a tag of XML or HTML. The text is read once.
 fn tag(text: &str) -> Option<&str> {
-    let mut rest = text;
-    while let Some(open) = rest.find('<') {
-        rest = &rest[open..];
-        let name = rest[1..].strip_prefix('/').unwrap_or(&rest[1..]);
-        let close = rest
-            .find(['>', '\n'])
-            .filter(|at| rest[*at..].starts_with('>'));
-        if let Some(close) = close.filter(|_| name.starts_with(|it: char| it.is_ascii_alphabetic()))
-        {
-            return Some(&rest[..=close]);
+    let mut open = None;
+    for (at, letter) in text.char_indices() {
+        match (letter, open) {
+            ('<', _) => {
+                let name = &text[at + 1..];
+                let name = name.strip_prefix('/').unwrap_or(name);
+                let is_tag = name.starts_with(|it: char| it.is_ascii_alphabetic());
+                // `<a <b>` has the tag `<b>`, or one that begins before it.
+                open = open.or(is_tag.then_some(at));
+            }
+            ('>', Some(open)) => return Some(&text[open..=at]),
+            ('\n', _) => open = None,
+            _ => {}
         }
-        rest = &rest[1..];
     }
     None
 }

@@ -45,11 +45,12 @@ pub(crate) fn check(root: &TreeRoot, draft: &Draft, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What suggests that a file holds credentials.
+/// What suggests that a file holds credentials. A key that `secret-value` reports is not reported twice.
 fn credentials(path: &str, bytes: Option<&[u8]>) -> Option<&'static str> {
     let bytes = bytes.unwrap_or_default();
     if is_private_key(bytes) {
-        return Some("content is that of");
+        let is_reported = !super::content::credentials(bytes).is_empty();
+        return (!is_reported).then_some("content is that of");
     }
     // Most files of npm's settings have no token.
     let is_harmless =
@@ -64,8 +65,9 @@ fn is_private_key(bytes: &[u8]) -> bool {
         && memchr::memmem::find(&bytes[..bytes.len().min(64)], b"PRIVATE KEY").is_some()
 }
 
+/// Whether programs keep credentials at this path, in any case: file systems differ in it.
 fn suggests_credentials(path: &str) -> bool {
-    /// The last parts of paths that programs keep credentials at.
+    /// The last parts of such paths.
     const PATHS: &[&str] = &[
         ".aws/credentials",
         ".docker/config.json",
@@ -73,6 +75,7 @@ fn suggests_credentials(path: &str) -> bool {
         "application_default_credentials.json",
         ".dockercfg",
         ".env",
+        ".envrc",
         ".git-credentials",
         ".htpasswd",
         ".netrc",
@@ -84,10 +87,13 @@ fn suggests_credentials(path: &str) -> bool {
         "id_ecdsa",
         "id_ed25519",
         "id_rsa",
+        "kubeconfig",
+        "terraform.tfstate",
     ];
     /// Stores of keys and passwords, whose content cannot be read.
     const STORES: &[&str] = &["jks", "kdbx", "keystore", "p12", "pfx", "ppk"];
     const EXAMPLES: &[&str] = &["example", "sample", "template", "dist"];
+    let path = &path.to_lowercase();
     let name = file_name(path);
     let is_example = EXAMPLES
         .iter()
@@ -98,7 +104,7 @@ fn suggests_credentials(path: &str) -> bool {
     };
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     PATHS.iter().any(is_at)
-        || STORES.contains(&extension.to_ascii_lowercase().as_str())
+        || STORES.contains(&extension)
         || (name.starts_with(".env.") && !is_example)
         || (extension == "env" && !stem.is_empty() && !is_example)
 }
@@ -118,12 +124,18 @@ mod tests {
             ".npmrc",
             "home/.aws/credentials",
             "a/store.P12",
+            ".ENV",
+            "Prod.Env",
+            "a/.Env.Local",
+            ".envrc",
+            "a/kubeconfig",
         ] {
             assert!(suggests_credentials(path), "{path}");
         }
         for path in [
             ".env.example",
             ".env.sample",
+            ".ENV.Example",
             "example.env",
             "env",
             "id_rsa.pub",

@@ -4,19 +4,28 @@ use std::collections::BTreeSet;
 
 use skillbundle_format::Dialect;
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::draft::Draft;
 use crate::paths::{ancestors, directory, file_name};
+use crate::profile::{ByProfile, Profile};
 use crate::source::{Tree, TreeRoot};
 
 /// The folder below which hosts look for skills.
 const SKILLS: &str = "skills";
 
 /// How many levels below it hosts look, and which ones. Sources: the loaders of the hosts as the
-/// profiles name them.
-const LEVELS: &[(usize, &str)] = &[
-    (1, "Claude Code, Gemini CLI and goose do"),
-    (6, "Codex does"),
+/// profiles name them. Only a warning for them, since another folder may be the one that is installed.
+const LEVELS: &[(usize, &str, &ByProfile)] = &[
+    (
+        1,
+        "Claude Code, Gemini CLI and goose do",
+        &[
+            (Profile::Claude, Severity::Warning),
+            (Profile::Gemini, Severity::Warning),
+            (Profile::Goose, Severity::Warning),
+        ],
+    ),
+    (6, "Codex does", &[(Profile::Codex, Severity::Warning)]),
 ];
 
 /// Reports a skill inside of another one. `homes` are the directories of all skills of its root.
@@ -54,10 +63,11 @@ pub(super) fn check_all(
         });
         let depths = own.filter_map(|it| Some((levels(root, it.directory())?, it)));
         let depths: Vec<_> = depths.collect();
-        for (most, hosts) in LEVELS {
+        for (most, hosts, elsewhere) in LEVELS {
             let deep = depths.iter().filter(|(depth, _)| depth > most);
             let deep: Vec<&Draft> = deep.map(|it| it.1).collect();
-            out.extend(too_deep(root, *most, hosts, &deep));
+            let found = too_deep(root, *most, hosts, &deep);
+            out.extend(found.map(|it| it.elsewhere(*elsewhere)));
         }
     }
 }

@@ -8,6 +8,7 @@ use skillbundle_search::text::fold;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::Draft;
+use crate::frontmatter::unseen_in_name;
 use crate::paths::{file_name, join};
 use crate::source::Tree;
 
@@ -34,7 +35,7 @@ pub(super) fn check(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>) {
     }
     let mut folded: BTreeMap<(u32, String), &str> = BTreeMap::new();
     // A directory that cannot be stored is reported once, at its first file.
-    let mut reported = BTreeSet::new();
+    let (mut reported, mut reported_unseen) = (BTreeSet::new(), BTreeSet::new());
     for (number, path) in &paths {
         let root = &tree.roots[*number as usize];
         if let Some((part, why)) = illegal(path)
@@ -43,6 +44,20 @@ pub(super) fn check(tree: &Tree, drafts: &[Draft], out: &mut Vec<Diagnostic>) {
             let message = format!("Windows cannot store `{}`: {why}", file_name(part));
             let diagnostic = Diagnostic::new(Code::WindowsName, root.shown(path), message);
             out.push(diagnostic.help("rename it; nobody can clone or unpack the skill there"));
+        }
+        let directories = path.match_indices('/').map(|it| it.0);
+        for end in directories.chain([path.len()]) {
+            let part = &path[..end];
+            if let Some((code, character)) = unseen_in_name(file_name(part))
+                && reported_unseen.insert((*number, part))
+            {
+                let message = format!(
+                    "the name has U+{:04X}, which does not show",
+                    u32::from(character)
+                );
+                let diagnostic = Diagnostic::new(code, root.shown(path), message);
+                out.push(diagnostic.help("rename it; it looks like another name"));
+            }
         }
         match folded.entry((*number, fold(path))) {
             Entry::Vacant(free) => _ = free.insert(path),
@@ -81,7 +96,8 @@ fn illegal_name(name: &str) -> Option<String> {
     let device = device.trim_end().to_lowercase();
     let is_numbered = |it: &&str| {
         let number = device.strip_prefix(*it);
-        number.is_some_and(|it| matches!(it, "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9"))
+        let is_digit = |it: char| matches!(it, '1'..='9' | '¹' | '²' | '³');
+        number.is_some_and(|it| it.chars().count() == 1 && it.chars().all(is_digit))
     };
     if DEVICES.contains(&device.as_str()) || NUMBERED_DEVICES.iter().any(is_numbered) {
         return Some("the name belongs to a device".to_owned());
@@ -113,6 +129,7 @@ mod tests {
             ("aux.txt/b", Some("aux.txt")),
             ("a/Nul.tar.gz", Some("a/Nul.tar.gz")),
             ("LPT1", Some("LPT1")),
+            ("com².txt", Some("com².txt")),
             ("a/b./c", Some("a/b.")),
             ("a /b", Some("a ")),
             ("a:b", Some("a:b")),

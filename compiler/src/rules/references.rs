@@ -51,6 +51,9 @@ const DIRECTIONS: &[&str] = &[
     "use",
 ];
 
+/// Most references of one file that are checked. No real file has more than 1,000.
+const MOST_REFERENCES: usize = 10_000;
+
 /// Most references of one file to files that do not exist that are reported one by one.
 const MOST_BROKEN: usize = 50;
 
@@ -98,6 +101,8 @@ struct Judge<'a> {
     /// Where a file that was meant may be, and the files there by their names.
     area: &'a str,
     named: Option<HashMap<&'a str, Vec<&'a str>>>,
+    /// The same files by their folded paths, if the area is a skill's directory.
+    whole: Option<HashMap<String, &'a str>>,
 }
 
 /// Checks the references in the text of a skill and in the pages that it sends the reader to.
@@ -118,6 +123,7 @@ pub(super) fn check(
         area: if is_page { "" } else { home },
         folded: HashMap::new(),
         named: None,
+        whole: None,
     };
     if let Ok(text) = str::from_utf8(&entry.source) {
         judge.page(
@@ -177,6 +183,15 @@ fn leaves(page: &Page<'_>, leaving: &[(Span, &str)]) -> Option<Diagnostic> {
     )
 }
 
+fn partly_checked(page: &Page<'_>, message: &str) -> Diagnostic {
+    Diagnostic::new(Code::PartlyChecked, page.shown, message)
+}
+
+fn too_many(page: &Page<'_>) -> Diagnostic {
+    let what = format!("only the first {MOST_REFERENCES} links and paths were checked");
+    partly_checked(page, &what)
+}
+
 fn broken(page: &Page<'_>, span: Span, target: &str, meant: Option<Meant>) -> Diagnostic {
     let message = format!("`{target}` does not exist");
     let diagnostic = Diagnostic::new(Code::BrokenReference, page.shown, message).at(span);
@@ -190,7 +205,10 @@ fn broken(page: &Page<'_>, span: Span, target: &str, meant: Option<Meant>) -> Di
     let diagnostic = diagnostic.help(meant.help);
     // What follows the path stays as it is.
     let end = target.find(['#', '?']).unwrap_or(target.len());
-    let is_plain = target.is_ascii() && !target.contains(['%', ':']);
+    let has_spaces = |it: &str| it.contains([' ', '(', ')']);
+    let is_plain = target.is_ascii()
+        && !target.contains(['%', ':'])
+        && (has_spaces(target) || !has_spaces(&meant.path));
     if !is_plain {
         return diagnostic;
     }
@@ -203,20 +221,24 @@ impl<'a> Judge<'a> {
         let Some(text) = page.text.get(page.body.clone()) else {
             return;
         };
-        let mut suspects = scan::candidates(text);
-        let is_suspect = suspects.any(|found| {
+        let mut candidates = scan::candidates(text);
+        let is_suspect = candidates.by_ref().take(MOST_REFERENCES).any(|found| {
             let path = path_of(found.target, found.notation);
             path.is_some_and(|path| self.problem(page, text, &path, &found).is_some())
         });
         if !is_suspect {
+            out.extend(candidates.next().map(|_| too_many(page)));
             return;
         }
-        let scanned = scan::scan(text);
+        let Some(scanned) = scan::scan(text) else {
+            let what = "its links were not checked: lists and quotes are nested too deeply";
+            return out.push(partly_checked(page, what));
+        };
         let mut names_in_code = None;
         let mut reported = BTreeSet::new();
         let mut leaving: Vec<(Span, &str)> = Vec::new();
         let mut count = 0;
-        for found in &scanned.references {
+        for found in scanned.references.iter().take(MOST_REFERENCES) {
             let Some(path) = path_of(found.target, found.notation) else {
                 continue;
             };
@@ -250,6 +272,9 @@ impl<'a> Judge<'a> {
             out.push(Diagnostic::new(Code::BrokenReference, page.shown, message));
         }
         out.extend(leaves(page, &leaving));
+        if scanned.references.len() > MOST_REFERENCES {
+            out.push(too_many(page));
+        }
     }
 
     /// What is wrong with a reference, if anything.
@@ -262,9 +287,20 @@ impl<'a> Judge<'a> {
     ) -> Option<Problem> {
         let (root, home) = (self.root, self.home);
         let inside = |it: &String| is_within(it, self.outer);
-        let mut resolved = page.bases.iter().filter_map(|base| resolve(base, path));
-        if resolved.any(|it| inside(&it) && root.has(&it)) {
-            return None;
+        if let Some(below) = path.strip_prefix('/') {
+            // On the machine or the site of the author, unless it is a file of the skill.
+            let resolved = resolve(home, below).filter(|it| inside(it) && is_file(root, it));
+            return resolved
+                .filter(|_| !found.notation.is_code())
+                .map(Problem::Broken);
+        }
+        let is_windows = found.target.contains('\\');
+        let [first, other] = page.bases;
+        let bases = std::iter::once(first).chain((other != first).then_some(other));
+        let mut resolved = bases.filter_map(|base| resolve(base, path));
+        let there = resolved.find(|it| inside(it) && root.has(it));
+        if let Some(there) = there {
+            return is_windows.then_some(Problem::Broken(there));
         }
         let resolved = resolve(page.bases[0], path);
         if !resolved.as_ref().is_some_and(inside) {
@@ -274,11 +310,18 @@ impl<'a> Judge<'a> {
             return is_sure.then_some(Problem::Leaves);
         }
         let resolved = resolved?;
-        let is_example = if found.notation == Notation::Code {
-            !file_name(path).contains('.')
-                || !is_direction(root, home, path, scan::before(text, found.at))
-        } else {
-            !file_name(path).contains('.') && !root.has(&format!("{resolved}.md"))
+        let has_extension = file_name(path).contains('.');
+        let is_example = match found.notation {
+            Notation::Code => {
+                !has_extension || !is_direction(root, home, path, scan::before(text, found.at))
+            }
+            Notation::Command => !has_extension || !is_conventional(root, home, path),
+            Notation::Html => !has_extension || !path.contains('/'),
+            Notation::Link => {
+                let above = directory(&resolved);
+                let is_there = above.len() > home.len() && root.has_directory(above);
+                !has_extension && !is_there && !root.has(&format!("{resolved}.md"))
+            }
         };
         if is_example || is_left_out(root, home, &resolved) {
             return None;
@@ -292,9 +335,17 @@ impl<'a> Judge<'a> {
 
     /// The file that was probably meant by a path that does not exist, for a page in the folder `base`.
     fn meant(&mut self, base: &str, path: &str) -> Option<Meant> {
+        if self.root.has(path) {
+            let path = relative(base, path);
+            let help = format!("write `{path}`, relative and with `/`");
+            return Some(Meant { path, help });
+        }
         if let Some(other) = self.other_form(path) {
             return Some(Meant {
-                help: format!("the file is called `{}`; case matters", file_name(other)),
+                help: format!(
+                    "the file is called `{}`; case matters",
+                    relative(base, other)
+                ),
                 path: relative(base, other),
             });
         }
@@ -358,8 +409,20 @@ impl<'a> Judge<'a> {
             let folded: HashMap<_, _> = folded.collect::<Vec<_>>().into_iter().rev().collect();
             self.folded.insert(directory.to_owned(), folded);
         }
-        let at = self.folded[directory].get(&fold(path))?;
-        Some(&root.entries[*at].path)
+        let folded = fold(path);
+        if let Some(at) = self.folded[directory].get(&folded) {
+            return Some(&root.entries[*at].path);
+        }
+        // The folder may be called otherwise, too.
+        let area = self.area;
+        let whole = self.whole.get_or_insert_with(|| {
+            let entries = root.entries[root.below(area)].iter();
+            let entries = entries.filter(|it| !it.is_directory && !area.is_empty());
+            entries
+                .map(|it| (fold(&it.path), it.path.as_str()))
+                .collect()
+        });
+        whole.get(&folded).copied()
     }
 }
 
@@ -384,49 +447,65 @@ fn outermost<'a>(root: &TreeRoot, home: &'a str) -> &'a str {
     ancestors(home).filter(is_skill).last().unwrap_or(home)
 }
 
+/// Whether a path is in a conventional directory that the skill has.
+fn is_conventional(root: &TreeRoot, home: &str, path: &str) -> bool {
+    let top = path.split_once('/').map_or("", |(top, _)| top);
+    CONVENTIONAL.contains(&top) && root.has_directory(&join(home, top))
+}
+
 /// Whether a path in backticks directs the reader to the file: it is in a
 /// conventional directory that the skill has, and the words before it say so.
 fn is_direction(root: &TreeRoot, home: &str, path: &str, before: &str) -> bool {
-    let Some((top, _)) = path
-        .split_once('/')
-        .filter(|(top, _)| CONVENTIONAL.contains(top))
-    else {
-        return false;
-    };
     let before = before.trim_end_matches(|it: char| it.is_whitespace() || "*_[(`".contains(it));
     let before = before.to_lowercase();
     let says = |phrase: &&str| {
         let rest = before.strip_suffix(*phrase);
         rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
     };
-    root.has_directory(&join(home, top)) && DIRECTIONS.iter().any(says)
+    is_conventional(root, home, path) && DIRECTIONS.iter().any(says)
 }
 
-/// The path of a reference; `None` for a URL, an anchor, a placeholder and everything
-/// else that is not a relative path.
+/// The path of a reference, with `/` for a backslash; `None` for a URL, an anchor, a placeholder and
+/// everything else that is not a relative path.
 fn path_of(target: &str, notation: Notation) -> Option<String> {
+    // Most words in backticks and labels have none of what a path has, if only in its encoded form.
+    if !target.contains(['/', '\\', '.', '%']) {
+        return None;
+    }
+    let is_code = notation.is_code();
     let cut = target.find(['#', '?']).map_or(target, |at| &target[..at]);
-    let cut = if notation == Notation::Code {
+    let cut = if is_code {
         cut.split(':').next().unwrap_or_default()
     } else {
         cut
     };
     let path = decoded(cut)?;
-    let path = path
-        .strip_prefix("./")
-        .unwrap_or(&path)
-        .trim_end_matches('/');
+    let path = if is_code {
+        path
+    } else {
+        path.replace('\\', "/")
+    };
+    let path = path.strip_prefix("./").unwrap_or(&path);
+    // A folder of that name is meant by a link that ends in `/`.
+    let path = path.trim_end_matches('/');
     let first = path.split('/').next().unwrap_or_default();
-    let is_plain = path.chars().all(scan::is_of_name);
+    let is_of_path = |it: char| scan::is_of_name(it) || (!is_code && scan::is_of_link(it));
     let is_path = path.contains('/') || path.contains('.');
-    let is_example = path.contains("...") || path.to_lowercase().contains("path/to/");
-    (is_plain
+    (path.chars().all(is_of_path)
         && is_path
-        && !is_example
-        && !path.starts_with('/')
+        && !is_placeholder(path)
         && !has_scheme(cut)
         && !is_host(first))
     .then(|| path.to_owned())
+}
+
+/// Whether a path stands for others: `path/to/file.md`, `notes/YYYY-MM-DD.md`.
+fn is_placeholder(path: &str) -> bool {
+    const MARKS: &[&str] = &["...", "NNN", "XXX", "YYYY"];
+    const NAMES: &[&str] = &["file", "file_path", "filename", "name", "path"];
+    MARKS.iter().any(|it| path.contains(it))
+        || path.to_lowercase().contains("path/to/")
+        || NAMES.contains(&file_name(path))
 }
 
 /// `https:`, `mailto:`, `skill:`.

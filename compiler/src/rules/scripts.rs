@@ -47,15 +47,32 @@ pub(super) fn check(root: &TreeRoot, draft: &Draft, out: &mut Vec<Diagnostic>) {
         out.extend(script.line_ends());
     }
     let pages = pages(root, draft);
-    // The texts say how to make them executable.
-    let is_said = pages.iter().any(|it| it.text.contains("chmod"));
+    let lines = pages.iter().flat_map(|it| it.text.lines());
+    let chmod: Vec<&str> = lines.filter(|it| it.contains("chmod")).collect();
     for (path, mention) in mentions(&pages, &scripts, file_name(&draft.entry.path)) {
         let script = &scripts[path];
         out.extend(match script.shebang {
-            Some(line) => script.without_bit(path, line, mention, is_said),
+            Some(line) => {
+                let is_said = chmod.iter().any(|it| makes_executable(it, path));
+                script.without_bit(path, line, mention, is_said)
+            }
             None => script.without_shebang(mention),
         });
     }
+}
+
+/// Whether a line with `chmod` is about this script: it names it, its directory, or many files.
+fn makes_executable(line: &str, path: &str) -> bool {
+    let directory = directory(path);
+    let is_all = line.contains('*') || line.contains("-R") || line.contains('$');
+    let mut words = line.split_whitespace();
+    let names_directory = |word: &str| {
+        let word = word.trim_end_matches(['/', '`', '"', '\'', '.', ',', ';']);
+        word.ends_with(directory)
+    };
+    is_all
+        || line.contains(file_name(path))
+        || (!directory.is_empty() && words.any(names_directory))
 }
 
 /// The scripts of a skill by their paths in it.
@@ -132,6 +149,14 @@ fn mentions<'a>(
     mentions
 }
 
+/// What follows `env` in a `#!` line, if Linux passes several words to it as one.
+fn unsplit(line: &str) -> Option<&str> {
+    let (interpreter, rest) = line[2..].trim().split_once([' ', '\t'])?;
+    let rest = rest.trim();
+    let is_one = rest.starts_with('-') || !rest.contains([' ', '\t']);
+    (file_name(interpreter) == "env" && !is_one).then_some(rest)
+}
+
 impl Script<'_> {
     /// Reports a first line that names no program, although it is meant to.
     fn first_line(&self) -> Option<Diagnostic> {
@@ -146,6 +171,13 @@ impl Script<'_> {
                     .at(span)
                     .help("save the script as UTF-8 without a byte order mark"),
             );
+        }
+        if let Some(program) = unsplit(line) {
+            let message = format!("`env` looks for a program `{program}`, spaces included");
+            let span = Span::from(0..line.len());
+            let diagnostic = Diagnostic::new(Code::UnusableShebang, self.shown.as_str(), message);
+            let help = format!("write `#!/usr/bin/env -S {program}`");
+            return Some(diagnostic.at(span).help(help));
         }
         let has_return = self.text[line.len()..].starts_with("\r\n");
         // Of a shell script every line is wrong then.

@@ -86,6 +86,7 @@ fn a_skill_file_that_is_not_a_file_is_reported() {
     assert_eq!(
         found,
         [
+            "warning skill-file-name r/dir/SKILL.md",
             "error file-too-large r/huge/SKILL.md",
             "error not-a-file r/pipe/SKILL.md",
             "info file-too-large r/sparse.md",

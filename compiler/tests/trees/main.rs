@@ -9,6 +9,7 @@ mod corpus;
 mod declared;
 mod determinism;
 mod evaluation;
+mod fields;
 mod kit;
 mod limits;
 mod published;

@@ -300,11 +300,16 @@ pub(super) fn begins_with_limit(content: &str) -> bool {
     word.contains(['-', '_']) && is_known(word)
 }
 
-/// The offset of the colon in `name:value`, if what precedes it is a known key.
-pub(super) fn tight_colon(content: &str) -> Option<usize> {
-    let colon = content.find(':')?;
-    let known = is_known(&content[..colon]);
-    (known && !ends_key(&content[colon + 1..])).then_some(colon)
+/// Where the colon is that should end a known key: `name:value`, `name：value`, or one followed by a
+/// space that is none for YAML, which counts, too.
+pub(super) fn wrong_colon(content: &str) -> Option<Range<usize>> {
+    let at = content.find([':', '：'])?;
+    let colon = content[at..].chars().next()?;
+    let rest = &content[at + colon.len_utf8()..];
+    let is_space = |it: char| it.is_whitespace() && !it.is_ascii();
+    let value = rest.trim_start_matches(is_space);
+    let is_wrong = colon != ':' || !ends_key(rest);
+    (is_known(&content[..at]) && is_wrong).then(|| at..content.len() - value.len())
 }
 
 /// `|`, `>-`, `|2+ # comment`: the header of a text block.

@@ -1,6 +1,7 @@
 //! Repairs common mistakes in real frontmatter, line by line: values that need
 //! quotes, tabs, a missing space after a colon, text that should be indented. From
-//! one error to one edit, without side effects.
+//! one error to one edit, without side effects. Mistakes that real files have not are
+//! explained and can be fixed, but the file does not load until they are.
 //!
 //! A key must never disappear into a text, since it may declare a limit: an edit
 //! that could do that is not made.
@@ -26,6 +27,8 @@ pub(super) struct Repair {
     pub(super) range: Range<usize>,
     /// The new text.
     pub(super) replacement: String,
+    /// Whether the file loads with it; otherwise it is only the fix of an error.
+    pub(super) loads: bool,
 }
 
 /// The edit that repairs an error in `text[part]`, if there is one. `done` has the
@@ -91,11 +94,11 @@ fn quote_value(text: &str, part: &Range<usize>, error: &YamlError) -> Option<Rep
         at: char_at(text, shown),
         range,
         replacement,
+        loads: true,
     })
 }
 
-/// Quotes one item of a bracketed list. Rescues none of the public corpus; without it the whole list would
-/// become a text.
+/// Quotes one item of a bracketed list, so that the list does not become a text.
 fn quote_item(text: &str, part: &Range<usize>, error: &YamlError) -> Option<Repair> {
     error.bracket?;
     let (YamlErrorKind::Start(_) | YamlErrorKind::Marked(..)) = error.kind else {
@@ -117,6 +120,7 @@ fn quote_item(text: &str, part: &Range<usize>, error: &YamlError) -> Option<Repa
         at,
         range,
         replacement,
+        loads: false,
     })
 }
 
@@ -138,24 +142,21 @@ fn untab(text: &str, part: &Range<usize>, at: usize, done: &[Range<usize>]) -> O
         at: range.clone(),
         range,
         replacement,
+        loads: true,
     })
 }
 
-/// Repairs a line that is not `key: value`. Rescues none of the public corpus; drafts that are saved half
-/// written have such lines.
+/// The fix of a line that is not `key: value`.
 fn complete_line(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
     let line = LineSpan::all(text, part).find(|line| line.range().contains(&at))?;
     let content = line.content(text);
-    if let Some(colon) = lines::tight_colon(content) {
-        let insert = line.content_start(text) + colon + 1;
-        return Some(Repair {
-            code: Code::MissingSpace,
-            message: format!("missing space after `{}`", &content[..=colon]),
-            help: format!("write `{} …`", &content[..=colon]),
-            at: char_at(text, insert - 1),
-            range: insert..insert,
-            replacement: " ".to_owned(),
-        });
+    if let Some(colon) = lines::wrong_colon(content) {
+        return Some(space_after_key(
+            text,
+            line.content_start(text),
+            content,
+            colon,
+        ));
     }
     if lines::begins_with_limit(content) {
         return None;
@@ -173,7 +174,31 @@ fn complete_line(text: &str, part: &Range<usize>, at: usize) -> Option<Repair> {
         at: line.content_start(text)..line.content_start(text) + content.len(),
         range: line.start..line.start,
         replacement: "  ".to_owned(),
+        loads: false,
     })
+}
+
+/// The fix of `name:value`, of a wide colon, and of a space after the colon that is none for YAML.
+/// `colon` is where they are in the content of the line, which begins at `start`.
+fn space_after_key(text: &str, start: usize, content: &str, colon: Range<usize>) -> Repair {
+    let key = &content[..colon.start];
+    let range = start + colon.start..start + colon.end;
+    let message = match &content[colon] {
+        ":" => format!("missing space after `{key}:`"),
+        other => format!(
+            "`{}` after `{key}` is no colon and space",
+            other.escape_unicode()
+        ),
+    };
+    Repair {
+        code: Code::MissingSpace,
+        message,
+        help: format!("write `{key}: …`"),
+        at: char_at(text, range.start),
+        range,
+        replacement: ": ".to_owned(),
+        loads: false,
+    }
 }
 
 /// The same for the line above, if that one swallowed a key.

@@ -10,6 +10,9 @@ use crate::rules::blocks;
 /// How a comment begins.
 pub(super) const OPEN: &str = "<!--";
 
+/// How definitions of links begin that have no link and serve as comments: `[//]: # (text)`.
+pub(super) const DEFINITIONS: &[&str] = &["[//]:", "[comment]:"];
+
 const CLOSE: &str = "-->";
 
 /// Phrases that only a text for an agent has.
@@ -65,6 +68,18 @@ const IMPERATIVES: &[&str] = &[
     "always", "answer", "call", "delete", "download", "execute", "fetch", "ignore", "never",
     "open", "post", "pretend", "read", "remember", "reply", "respond", "run", "send", "upload",
     "use",
+];
+
+/// What may precede such a sentence, with a colon.
+const LABELS: &[&str] = &[
+    "agent",
+    "ai",
+    "assistant",
+    "important",
+    "instruction",
+    "instructions",
+    "prompt",
+    "system",
 ];
 
 /// Fewer words are a label.
@@ -128,13 +143,33 @@ impl<'a> Comments<'a> {
             None => (inner, 0),
         };
         self.done = at + OPEN.len() + inner.len() + close;
+        self.report(at, inner);
+        self.done - at
+    }
+
+    /// Reports a comment from here to the end of what was read, if it addresses the agent.
+    fn report(&mut self, at: usize, inner: &str) {
         if is_instruction(inner) {
             let message = "this comment addresses the agent, and the rendered page hides it";
             let help = "write it into the text, where people see it, too";
             self.findings
                 .add(at..self.done, || message.to_owned(), help);
         }
-        self.done - at
+    }
+
+    /// Reads the rest of the line of such a definition. Returns how many bytes that took.
+    pub(super) fn read_definition(&mut self, at: Range<usize>) -> usize {
+        let text = self.file.content;
+        let begins_line = text[..at.start].is_empty() || text[..at.start].ends_with('\n');
+        if !self.file.is_markdown || at.start < self.done || !begins_line {
+            return 0;
+        }
+        let line = at_most(&text[at.end..], MOST_READ);
+        let line = line.lines().next().unwrap_or_default();
+        self.done = at.end + line.len();
+        let inner = line.trim_matches(|it: char| it.is_whitespace() || "#<>()\"'".contains(it));
+        self.report(at.start, inner);
+        line.len()
     }
 }
 
@@ -145,7 +180,9 @@ fn is_quoted(before: &str) -> bool {
 
 fn is_instruction(comment: &str) -> bool {
     let comment = comment.to_lowercase();
-    let words = comment.split_whitespace().map(|it| it.trim_matches(':'));
+    let words = comment.split_whitespace();
+    let is_label = |it: &&str| it.strip_suffix(':').is_some_and(|it| LABELS.contains(&it));
+    let words = words.skip_while(is_label).map(|it| it.trim_matches(':'));
     let words: Vec<&str> = words.collect();
     let Some(first) = words.first() else {
         return false;

@@ -113,7 +113,7 @@ struct Found<'a> {
     with: &'a str,
 }
 
-/// `curl URL | sh`, `bash <(curl URL)`, `sh -c "$(curl URL)"`.
+/// `curl URL | sh`, `bash <(curl URL)`, `bash < <(curl URL)`, `sh -c "$(curl URL)"`.
 fn unix<'a>(before: &str, with: &'a str, after: &str, command: &Command) -> Option<Found<'a>> {
     if !after[..command.arguments]
         .split_whitespace()
@@ -197,12 +197,24 @@ fn closes(text: &str, at: usize, quote: u8) -> bool {
 /// If this command, of a pipeline that begins the text, runs its input: where its name ends.
 fn runs_input(pipeline: &str, stage: Range<usize>) -> Option<usize> {
     let command = pipeline.get(stage.clone()).filter(|_| stage.start > 0)?;
-    let mut words = command
-        .split_whitespace()
-        .skip_while(|it| matches!(*it, "\\" | "sudo" | "env") || is_option_of_sudo(it));
+    // `|&` pipes errors, too.
+    let command = command.trim_start_matches('&');
+    let mut words = command.split_whitespace().peekable();
+    while let Some(word) = words.peek() {
+        let is_user = matches!(*word, "-u" | "--user" | "-g");
+        if !is_user && !matches!(*word, "\\" | "sudo" | "doas" | "env") && !is_option_of_sudo(word)
+        {
+            break;
+        }
+        words.next();
+        if is_user {
+            words.next();
+        }
+    }
     let program = words.next()?;
     let name = file_name(program);
-    let argument = words.next();
+    // Where its output goes changes nothing.
+    let argument = words.next().filter(|it| !it.contains('>'));
     let is_run = match argument {
         None | Some("-" | "/dev/stdin") => SHELLS.contains(&name) || INTERPRETERS.contains(&name),
         Some(option) => SHELLS.contains(&name) && option.starts_with('-') && !option.contains('c'),
@@ -220,8 +232,10 @@ fn is_address(word: &str) -> bool {
     let word = word.trim_matches(['"', '\'', '<', '>']);
     let is_host = || {
         let host = word.split('/').next().unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default();
         let top = host.rsplit_once('.').map(|(_, top)| top);
-        top.is_some_and(|it| it.len() >= 2 && it.bytes().all(|it| it.is_ascii_alphabetic()))
+        host == "localhost"
+            || top.is_some_and(|it| it.len() >= 2 && it.bytes().all(|it| it.is_ascii_alphabetic()))
     };
     !word.starts_with('-') && (word.contains("://") || word.starts_with('$') || is_host())
 }
@@ -236,6 +250,11 @@ fn substitution(before: &str) -> Option<usize> {
         None => (outer.strip_suffix("$(").or(outer.strip_suffix('`'))?, false),
     };
     let outer = outer.trim_end_matches(['"', '\'', ' ']);
+    // `bash < <(…)` and `bash <<< "$(…)"`.
+    let (outer, is_file) = match outer.trim_end_matches('<') {
+        redirected if redirected.len() < outer.len() => (redirected.trim_end(), true),
+        _ => (outer, is_file),
+    };
     let mut words = outer.rsplit(|it: char| it.is_whitespace() || "`(;&|".contains(it));
     let mut word = words.next()?;
     let is_text = word.starts_with('-') && word.ends_with('c');

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{BINARY_HEAD, Text};
+use super::{BINARY_HEAD, File, MOST_BYTES, Text};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::paths::file_name;
 
@@ -16,20 +16,30 @@ const OTHER_TEXT: &[&str] = &[
     "yaml", "yml",
 ];
 
-/// The text of a file, byte for byte; `None` if it is binary or UTF-16.
+/// The text of the first bytes of a file, byte for byte; `None` if it is binary or UTF-16.
 pub(super) fn text<'a>(
+    file: &File<'a>,
     shown: &str,
-    path: &str,
-    bytes: &'a [u8],
     out: &mut Vec<Diagnostic>,
 ) -> Option<Cow<'a, str>> {
+    let path = &file.path;
+    let bytes = &file.bytes[..file.bytes.len().min(MOST_BYTES)];
     if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
         let span = Span::from(0..2);
         out.extend(other_encoding(shown, path, "UTF-16", span));
         return None;
     }
     let head = &bytes[..bytes.len().min(BINARY_HEAD)];
-    if memchr::memchr(0, head).is_some() {
+    if let Some(at) = memchr::memchr(0, head).filter(|_| !file.is_skill) {
+        if is_read(path) {
+            let encoding = "binary, or UTF-16 without its mark: it has NUL bytes";
+            out.extend(other_encoding(
+                shown,
+                path,
+                encoding,
+                Span::from(at..at + 1),
+            ));
+        }
         return None;
     }
     let error = match str::from_utf8(bytes) {
@@ -37,7 +47,7 @@ pub(super) fn text<'a>(
         Err(error) => error,
     };
     let at = error.valid_up_to();
-    if error.error_len().is_none() {
+    if error.error_len().is_none() && bytes.len() < file.bytes.len() {
         // The end of what is read is within a character.
         let text = str::from_utf8(&bytes[..at]).unwrap_or_default();
         return Some(Cow::Borrowed(text));
@@ -57,11 +67,17 @@ pub(super) fn text<'a>(
     Some(Cow::Owned(text))
 }
 
+/// Whether hosts read or run a file of this name as text.
+fn is_read(path: &str) -> bool {
+    let extension = file_name(path).rsplit_once('.').map(|it| it.1);
+    extension.is_some_and(|it| READ.iter().any(|read| read.eq_ignore_ascii_case(it)))
+}
+
 /// Reports a text in another encoding; `None` if the file need not be text.
 fn other_encoding(shown: &str, path: &str, encoding: &str, span: Span) -> Option<Diagnostic> {
     let (_, extension) = file_name(path).rsplit_once('.')?;
     let extension = extension.to_ascii_lowercase();
-    let severity = if READ.contains(&extension.as_str()) {
+    let severity = if is_read(path) {
         Severity::Warning
     } else if OTHER_TEXT.contains(&extension.as_str()) {
         Severity::Info

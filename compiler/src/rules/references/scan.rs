@@ -1,11 +1,14 @@
-//! Finds possible references in Markdown: destinations of links, images and link definitions, and paths
-//! in backticks. What a reader of the page does not see as a link is skipped: code, HTML and comments.
+//! Finds possible references in Markdown: destinations of links, images and link definitions, those of
+//! links and images in HTML, and paths in backticks. What a reader of the page does not see as a link is
+//! skipped: code and comments.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use memchr::memchr2_iter;
+use memchr::memchr3_iter;
 use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
+
+use crate::rules::content::at_most;
 
 /// A possible reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +26,31 @@ pub(in crate::rules) struct Reference<'a> {
 pub(in crate::rules) enum Notation {
     /// `[text](target)`, `![text](target)` or `[label]: target`.
     Link,
+    /// `<img src="target">` or `<a href="target">`.
+    Html,
     /// `` `target` ``.
     Code,
+    /// `` `python target` ``.
+    Command,
 }
+
+impl Notation {
+    /// Whether it is in backticks.
+    pub(super) const fn is_code(self) -> bool {
+        matches!(self, Self::Code | Self::Command)
+    }
+}
+
+/// Programs that run the file that follows.
+const INTERPRETERS: &[&str] = &[
+    "bash", "bun", "node", "perl", "python", "python3", "ruby", "sh", "zsh",
+];
+
+/// Longer targets are no paths.
+const MOST_TARGET: usize = 1024;
+
+/// The elements of HTML with a reference, and its attribute.
+const ELEMENTS: &[(&str, &str)] = &[("<img", "src="), ("<a", "href=")];
 
 /// What a text has.
 #[derive(Debug, Default)]
@@ -41,53 +66,55 @@ pub(in crate::rules) struct Scanned<'a> {
 const MOST_STEPS: usize = 10_000_000;
 
 /// What could be a reference if it is neither code nor a comment, and can be a path: more than [`scan`]
-/// finds, at the cost of a search for two bytes. In most texts nothing of it is wrong, and they need
+/// finds, at the cost of a search for three bytes. In most texts nothing of it is wrong, and they need
 /// not be parsed.
 pub(super) fn candidates(text: &str) -> impl Iterator<Item = Reference<'_>> {
-    let marks = memchr2_iter(b'`', b']', text.as_bytes());
-    marks.filter_map(|at| {
-        let is_code = text[at..].starts_with('`');
-        let skipped = if is_code { "`" } else { "](" }.len();
-        let rest = text.get(at + skipped..)?;
-        let begins = is_code || text[at..].starts_with("](") || text[at..].starts_with("]:");
-        let word = rest.trim_start().trim_start_matches('<');
-        let target = &word[..word.find(ends_path).unwrap_or(word.len())];
-        (begins && !target.is_empty()).then_some(Reference {
-            at: text.len() - word.len(),
-            target,
-            notation: if is_code {
-                Notation::Code
-            } else {
-                Notation::Link
-            },
-        })
+    let marks = memchr3_iter(b'`', b']', b'=', text.as_bytes());
+    marks.filter_map(|at| match text.as_bytes()[at] {
+        b'`' => {
+            let rest = text.get(at + 1..)?;
+            let end = rest.find('`').map_or(text.len(), |length| at + 1 + length);
+            code_word(text, at + 1, end)
+        }
+        b'=' => {
+            let is_attribute = |it: &(&str, &str)| text[..=at].ends_with(it.1);
+            let rest = text.get(at + 1..)?;
+            ELEMENTS
+                .iter()
+                .any(is_attribute)
+                .then(|| quoted(text, at + 1, rest))?
+        }
+        _ => {
+            let rest = text.get(at + 2..)?;
+            let begins = text[at..].starts_with("](") || text[at..].starts_with("]:");
+            let rest = rest.trim_start();
+            let start = text.len() - rest.len();
+            let end = start + at_most(rest, MOST_TARGET).len();
+            begins.then(|| reference(text, start, end))?
+        }
     })
 }
 
-/// Whether a character is in no path, or only in one between `<` and `>`.
-fn ends_path(letter: char) -> bool {
-    letter.is_whitespace() || "()[]<>\"`".contains(letter)
-}
-
-/// Scans a text in one pass. A text that would take too many steps has no references.
-pub(in crate::rules) fn scan(text: &str) -> Scanned<'_> {
-    let mut found = Scanned::default();
+/// Scans a text in one pass; `None` if that would take too many steps.
+pub(in crate::rules) fn scan(text: &str) -> Option<Scanned<'_>> {
     if steps(text) > MOST_STEPS {
-        return found;
+        return None;
     }
+    let mut found = Scanned::default();
     let parser = Parser::new_ext(text, Options::empty());
     let definitions = parser.reference_definitions().iter();
     let definitions = definitions.filter_map(|(_, it)| definition(text, &it.span));
     found.references.extend(definitions);
     found.read(text, parser.into_offset_iter());
     found.references.sort_by_key(|it| it.at);
-    found
+    Some(found)
 }
 
 impl<'a> Scanned<'a> {
     fn read(&mut self, text: &'a str, events: OffsetIter<'a>) {
         // The places of the open links, and where the last thing inside each ends.
         let mut open: Vec<usize> = Vec::new();
+        let mut in_comment = false;
         for (event, range) in events {
             match event {
                 Event::Start(Tag::Link { .. } | Tag::Image { .. }) => {
@@ -99,6 +126,9 @@ impl<'a> Scanned<'a> {
                     self.references.extend(link(text, inner, range.end));
                 }
                 Event::Code(_) => self.references.extend(code_span(text, &range)),
+                Event::Html(_) | Event::InlineHtml(_) => {
+                    in_comment = self.html(text, range.clone(), in_comment);
+                }
                 Event::Start(Tag::CodeBlock(_)) => self.code.push(range.clone()),
                 _ => {}
             }
@@ -106,6 +136,27 @@ impl<'a> Scanned<'a> {
                 *inner = range.end;
             }
         }
+    }
+
+    /// Reads a part of HTML. Returns whether a comment is open at its end.
+    fn html(&mut self, text: &'a str, range: Range<usize>, in_comment: bool) -> bool {
+        let mut at = range.start;
+        let mut in_comment = in_comment;
+        while let Some(rest) = text.get(at..range.end) {
+            let mark = if in_comment { "-->" } else { "<" };
+            let Some(found) = rest.find(mark) else {
+                break;
+            };
+            let tag = &rest[found..];
+            at += found + mark.len();
+            if in_comment || tag.starts_with("<!--") {
+                in_comment = !in_comment;
+            } else {
+                // A tag may go on in the next lines, of which each is a part.
+                self.references.extend(element(text, at - 1));
+            }
+        }
+        in_comment
     }
 
     /// Every word in the blocks of code that could be the name of a file.
@@ -130,7 +181,40 @@ pub(in crate::rules) fn before(text: &str, at: usize) -> &str {
 
 /// Whether a character can be in the path of a reference.
 pub(super) fn is_of_name(letter: char) -> bool {
-    !letter.is_whitespace() && !letter.is_control() && !"<>{}[]()$*|\"'`\\,;=@~…%".contains(letter)
+    // Most are letters of ASCII.
+    if letter.is_ascii_alphanumeric() {
+        return true;
+    }
+    let is_mark = matches!(
+        letter,
+        '<' | '>'
+            | '{'
+            | '}'
+            | '['
+            | ']'
+            | '('
+            | ')'
+            | '$'
+            | '*'
+            | '|'
+            | '"'
+            | '\''
+            | '`'
+            | '\\'
+            | ','
+            | ';'
+            | '='
+            | '@'
+            | '~'
+            | '…'
+            | '%'
+    );
+    !is_mark && !letter.is_whitespace() && !letter.is_control()
+}
+
+/// Whether a character can also be in the path of a link, which ends where its syntax says.
+pub(super) fn is_of_link(letter: char) -> bool {
+    letter == ' ' || "(),;='%".contains(letter)
 }
 
 /// How many steps the parser takes at most, about: see [`MOST_STEPS`].
@@ -207,17 +291,65 @@ fn destination(after: &str) -> &str {
     after
 }
 
-/// A span in backticks, whose first word may be a path.
+/// The reference of an element that begins at a place.
+fn element(text: &str, at: usize) -> Option<Reference<'_>> {
+    let tag = at_most(text.get(at..)?, MOST_TARGET);
+    let tag = &tag[..tag.find('>')?];
+    let (_, attribute) = ELEMENTS.iter().find(|(name, _)| {
+        let rest = tag.strip_prefix(name);
+        rest.is_some_and(|it| it.starts_with(char::is_whitespace))
+    })?;
+    let found = tag.match_indices(attribute).find(|(at, _)| {
+        let before = &tag[..*at];
+        before.ends_with(char::is_whitespace)
+    })?;
+    let start = found.0 + attribute.len();
+    quoted(text, at + start, &tag[start..])
+}
+
+/// The value of an attribute that begins a text; `at` is where that is.
+fn quoted<'a>(text: &'a str, at: usize, rest: &'a str) -> Option<Reference<'a>> {
+    let quote = rest.chars().next().filter(|it| matches!(it, '"' | '\''))?;
+    let value = at_most(&rest[1..], MOST_TARGET);
+    let length = value.find(quote)?;
+    let target = text.get(at + 1..at + 1 + length)?;
+    (!target.is_empty()).then_some(Reference {
+        at: at + 1,
+        target,
+        notation: Notation::Html,
+    })
+}
+
+/// A span in backticks, whose first word may be a path, or the word after a program that runs it.
 fn code_span<'a>(text: &'a str, range: &Range<usize>) -> Option<Reference<'a>> {
     let code = text.get(range.clone())?;
-    let code = code.trim_start_matches('`');
-    let at = range.end - code.len();
-    let code = code.trim_end_matches('`');
-    let start = at + code.len() - code.trim_start().len();
-    let target = code.split_whitespace().next().unwrap_or_default();
-    target.contains('/').then_some(Reference {
-        at: start,
+    let start = range.end - code.trim_start_matches('`').len();
+    let end = range.start + code.trim_end_matches('`').len();
+    code_word(text, start, end)
+}
+
+/// The path at the beginning of code between two places.
+fn code_word(text: &str, start: usize, end: usize) -> Option<Reference<'_>> {
+    let code = text.get(start..end)?.trim_start();
+    let start = end - code.len();
+    let code = at_most(code, MOST_TARGET);
+    let first = &code[..code.find(char::is_whitespace).unwrap_or(code.len())];
+    let (at, target, notation) = if INTERPRETERS.contains(&first) {
+        let rest = &code[first.len()..];
+        let word = rest.trim_start_matches(' ');
+        let target = &word[..word.find(char::is_whitespace).unwrap_or(word.len())];
+        (
+            start + first.len() + rest.len() - word.len(),
+            target,
+            Notation::Command,
+        )
+    } else {
+        (start, first, Notation::Code)
+    };
+    let is_path = target.contains('/') && !target.starts_with('-');
+    is_path.then_some(Reference {
+        at,
         target,
-        notation: Notation::Code,
+        notation,
     })
 }

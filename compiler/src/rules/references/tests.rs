@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn links_and_paths_in_backticks_are_found() {
-    use Notation::{Code, Link};
+    use Notation::{Code, Command, Html, Link};
 
     let cases: &[(&str, &[(Notation, &str)])] = &[
         ("no reference", &[]),
@@ -52,9 +52,25 @@ fn links_and_paths_in_backticks_are_found() {
             &[(Link, "d.md"), (Link, "e.md")],
         ),
         ("`unclosed [a](b.md)", &[(Link, "b.md")]),
+        ("`python3 scripts/a.py --x`", &[(Command, "scripts/a.py")]),
+        ("`bash -e scripts/a.sh` `python a.py`", &[]),
+        (
+            "<img alt=\"x\" src=\"a/b.png\"> <a href='c/d.md'>e</a>",
+            &[(Html, "a/b.png"), (Html, "c/d.md")],
+        ),
+        (
+            "<div>\n<img\n src=\"a/b.png\"/>\n</div>",
+            &[(Html, "a/b.png")],
+        ),
+        ("<!-- <img src=\"a/b.png\"> -->\n", &[]),
+        ("<!--\n<img src=\"a/b.png\">\n-->\n", &[]),
+        (
+            "`<img src=\"a/b.png\">` <abbr href=\"c/d\"> data-src=\"e/f\"",
+            &[],
+        ),
     ];
     for (text, expected) in cases {
-        let found = scan(text).references;
+        let found = scan(text).expect("few steps").references;
         let seen: Vec<_> = found.iter().map(|it| (it.notation, it.target)).collect();
         assert_eq!(seen, *expected, "{text:?}");
         for it in found {
@@ -75,15 +91,17 @@ fn only_relative_paths_are_paths() {
         ("../b/a.md", Some("../b/a.md")),
         ("docs/", None),
         ("docs/api/", Some("docs/api")),
-        ("a%20b.md", None),
+        ("a%20b.md", Some("a b.md")),
+        ("a (b).md", Some("a (b).md")),
+        ("notes/YYYY-MM-DD.md", None),
         ("%C3%A9.md", Some("é.md")),
         ("%FF.md", None),
         ("#part", None),
         ("https://example.com/a.md", None),
         ("mailto:a@example.com", None),
         ("skill://a/b.md", None),
-        ("//example.com/a.md", None),
-        ("/etc/hosts.md", None),
+        ("//example.com/a.md", Some("//example.com/a.md")),
+        ("/etc/hosts.md", Some("/etc/hosts.md")),
         ("example.com/a.md", None),
         ("www.example/a.md", None),
         ("url", None),
@@ -94,7 +112,8 @@ fn only_relative_paths_are_paths() {
         ("scripts/*.py", None),
         ("a/.../b.md", None),
         ("path/to/file.md", None),
-        ("a\\b.md", None),
+        ("a\\b.md", Some("a/b.md")),
+        ("C:\\a\\b.md", None),
         ("a@b.md", None),
     ];
     for (target, expected) in cases {
@@ -117,7 +136,7 @@ fn only_relative_paths_are_paths() {
 #[test]
 fn only_fenced_code_counts_as_code() {
     let text = "guide.md\n```\ntree/\n└── made.md\n```\n`span.md`\n";
-    let scanned = scan(text);
+    let scanned = scan(text).expect("few steps");
     let names = scanned.names_in_code(text);
     assert!(names.contains("made.md"));
     assert!(!names.contains("guide.md") && !names.contains("span.md"));
