@@ -131,6 +131,22 @@ fn each_fix_changes_what_its_finding_is_about() {
 }
 
 #[test]
+fn a_fix_that_does_not_help_is_not_made_again() {
+    for line in [
+        "license: \n  MIT:",
+        "license: \n \tMIT: \t",
+        "tags: # a: b\n metadata:",
+        "license: \n  MIT:\n  or: GPL:",
+    ] {
+        let text = format!("{HEAD}{line}\n{TAIL}");
+        let (after, result) = fixed(&text, Applicability::Unsafe);
+        assert!(!after.contains('\\'), "{after}");
+        let count = result.files.first().map_or(0, |it| it.count);
+        assert!(count < 2, "{after}");
+    }
+}
+
+#[test]
 fn names_and_whole_files_are_fixed() {
     use Applicability::{Safe, Unsafe};
     for (before, after, most) in [
@@ -365,6 +381,8 @@ fn line() -> impl Strategy<Value = String> {
         "\"open",
         "\n  a: 1\n  b: 1.0",
         "\n  - Read\n  - 3",
+        "\n  sub:",
+        "# only\n \tsub: ",
         "\n- x\n- y",
         "|\n  text\n  more",
         "\u{feff}x",

@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         if let Some(misread) = misread {
             let message = format!("`{key}` should be text, but {misread}");
             let diagnostic = self.diagnostic(Code::NotText, entry, message);
-            out.push(quoting(diagnostic, &[(&entry.value.range, &text)]));
+            out.push(self.quoting(diagnostic, &[(&entry.value.range, &text)]));
         }
         Some(text)
     }
@@ -117,7 +117,7 @@ impl<'a> Fields<'a> {
             let items = misread
                 .iter()
                 .map(|(_, range, text)| (*range, text.as_str()));
-            out.push(quoting(diagnostic, &items.collect::<Vec<_>>()));
+            out.push(self.quoting(diagnostic, &items.collect::<Vec<_>>()));
         }
         Some(texts)
     }
@@ -236,6 +236,25 @@ impl<'a> Fields<'a> {
         None
     }
 
+    /// A diagnostic with the fix that puts these values in quotes, as far as each is on one line. A set of
+    /// keys ends at its last key if that has no value: in quotes, it would still be a key.
+    fn quoting(&self, diagnostic: Diagnostic, values: &[(&Range<usize>, &str)]) -> Diagnostic {
+        let is_key = |range: &Range<usize>| {
+            let rest = self.document.source(&(range.end..self.document.head.len()));
+            rest.trim_start_matches([' ', '\t']).starts_with(':')
+        };
+        let is_line = |(range, text): &&(&Range<usize>, &str)| {
+            !range.is_empty() && !text.contains('\n') && !is_key(range)
+        };
+        let mut lines = values.iter().filter(is_line).peekable();
+        let Some((_, first)) = lines.peek() else {
+            return diagnostic.help("write it as one text, in quotes");
+        };
+        let help = format!("put it in quotes: {}", recover::quote(first));
+        let edits = lines.map(|(range, text)| (Span::from(*range), recover::quote(text)));
+        diagnostic.help(help).fixed_by(Applicability::Safe, edits)
+    }
+
     /// A value as text, and why other parsers would not read it as text.
     fn as_text(&self, node: &Node) -> Option<(String, Option<String>)> {
         let source = || self.document.source(&node.range).trim_end().to_owned();
@@ -322,19 +341,6 @@ pub(crate) fn plain_or_quoted(text: &str) -> String {
     } else {
         recover::quote(text)
     }
-}
-
-/// Adds the fix that quotes values of one line, each with its text.
-fn quoting(diagnostic: Diagnostic, values: &[(&Range<usize>, &str)]) -> Diagnostic {
-    let is_line =
-        |(range, text): &&(&Range<usize>, &str)| !range.is_empty() && !text.contains('\n');
-    let mut lines = values.iter().filter(is_line).peekable();
-    let Some((_, first)) = lines.peek() else {
-        return diagnostic.help("write it as one text, in quotes");
-    };
-    let help = format!("put it in quotes: {}", recover::quote(first));
-    let edits = lines.map(|(range, text)| (Span::from(*range), recover::quote(text)));
-    diagnostic.help(help).fixed_by(Applicability::Safe, edits)
 }
 
 /// The range of the value; of the key if the value is empty.
