@@ -24,8 +24,8 @@ pub(super) fn compare(
     };
     let ((old, found), (new, found_after)) = (parse(file, before), parse(file, after));
     if old.is_none() && new.is_some() {
-        // Nothing could be read before, so that nothing is lost; what is found now was there before.
-        return Ok(());
+        // Nothing could be read before, so that no value is lost; what is found now was there before.
+        return compare_fences(before, edits);
     }
     if errors(&found_after) > errors(&found) {
         return Err("it would make another error".to_owned());
@@ -40,8 +40,8 @@ pub(super) fn compare(
         return Err("it does not help by itself".to_owned());
     }
     let Some(old) = old else {
-        // Nothing could be read, so that nothing can be lost.
-        return Ok(());
+        // Nothing could be read, so that no value can be lost.
+        return compare_fences(before, edits);
     };
     let Some(new) = new else {
         return Err("the file could not be read any more".to_owned());
@@ -50,7 +50,8 @@ pub(super) fn compare(
         return Err("the frontmatter would not be where it was".to_owned());
     }
     compare_values(&old, before, &new, edits)?;
-    compare_bodies(&old, before, &new, after, edits)
+    compare_bodies(&old, before, &new, after, edits)?;
+    compare_fences(before, edits)
 }
 
 type Parser = fn(&str, &[u8]) -> (Option<Document>, Vec<Diagnostic>);
@@ -63,6 +64,25 @@ fn parser(file: &str) -> Option<Parser> {
         "yaml" | "yml" => Some(frontmatter::parse_yaml),
         _ => None,
     }
+}
+
+/// No edit may change a line that is a fence for other readers, however an open quote or bracket above
+/// it is read here.
+fn compare_fences(source: &[u8], edits: &[Edit]) -> Result<(), String> {
+    if edits.iter().any(|edit| touches_fence(source, edit)) {
+        Err("it would change a line `---`".to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+fn touches_fence(source: &[u8], edit: &Edit) -> bool {
+    let start = edit.span.start.min(source.len());
+    let end = edit.span.end.clamp(start, source.len());
+    let first = memchr::memrchr(b'\n', &source[..start]).map_or(0, |at| at + 1);
+    let last = memchr::memchr(b'\n', &source[end..]).map_or(source.len(), |at| end + at);
+    let mut lines = source[first..last].split(|byte| *byte == b'\n');
+    lines.any(|line| line.trim_ascii_end() == b"---")
 }
 
 fn errors(found: &[Diagnostic]) -> usize {

@@ -147,6 +147,28 @@ fn a_fix_that_does_not_help_is_not_made_again() {
 }
 
 #[test]
+fn a_fence_stays_a_fence() {
+    for line in [
+        "tags: [a, b",
+        "license: \"MIT",
+        "license: 'MIT",
+        "metadata: {a: b",
+    ] {
+        for body in ["Text\n", "---\nText\n", "---\na: b\n---\n", ""] {
+            let text = format!("{HEAD}{line}\n---\n{body}");
+            for most in [Applicability::Safe, Applicability::Unsafe] {
+                let (after, _) = fixed(&text, most);
+                assert!(after.ends_with(&format!("\n---\n{body}")), "{text}{after}");
+                assert_eq!(
+                    after.matches("\n---\n").count(),
+                    text.matches("\n---\n").count()
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn names_and_whole_files_are_fixed() {
     use Applicability::{Safe, Unsafe};
     for (before, after, most) in [
@@ -340,6 +362,15 @@ fn holds(text: &str) -> Result<(), TestCaseError> {
             );
         }
     }
+    let is_fence = |line: &&str| line.trim_start_matches('\u{feff}') == "---";
+    let fences = |text: &str| text.lines().filter(is_fence).count();
+    prop_assert_eq!(
+        fences(text),
+        fences(&after),
+        "{:?} became {:?}",
+        text,
+        after
+    );
     let body = |text: &str| {
         let (document, _) = frontmatter::parse("SKILL.md", text.as_bytes());
         document.map(|it| text[it.body].to_owned())
