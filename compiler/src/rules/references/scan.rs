@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use memchr::memchr3_iter;
+use memchr::{memchr, memchr3_iter};
 use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
 use crate::rules::content::at_most;
@@ -73,8 +73,8 @@ pub(super) fn candidates(text: &str) -> impl Iterator<Item = Reference<'_>> {
     marks.filter_map(|at| match text.as_bytes()[at] {
         b'`' => {
             let rest = text.get(at + 1..)?;
-            let end = rest.find('`').map_or(text.len(), |length| at + 1 + length);
-            code_word(text, at + 1, end)
+            let length = memchr(b'`', rest.as_bytes()).unwrap_or(rest.len());
+            code_word(text, at + 1, at + 1 + length)
         }
         b'=' => {
             let is_attribute = |it: &(&str, &str)| text[..=at].ends_with(it.1);
@@ -85,12 +85,9 @@ pub(super) fn candidates(text: &str) -> impl Iterator<Item = Reference<'_>> {
                 .then(|| quoted(text, at + 1, rest))?
         }
         _ => {
-            let rest = text.get(at + 2..)?;
-            let begins = text[at..].starts_with("](") || text[at..].starts_with("]:");
-            let rest = rest.trim_start();
+            let rest = text[at + 1..].strip_prefix(['(', ':'])?.trim_start();
             let start = text.len() - rest.len();
-            let end = start + at_most(rest, MOST_TARGET).len();
-            begins.then(|| reference(text, start, end))?
+            reference(text, start, start + at_most(rest, MOST_TARGET).len())
         }
     })
 }
@@ -294,11 +291,11 @@ fn destination(after: &str) -> &str {
 /// The reference of an element that begins at a place.
 fn element(text: &str, at: usize) -> Option<Reference<'_>> {
     let tag = at_most(text.get(at..)?, MOST_TARGET);
-    let tag = &tag[..tag.find('>')?];
     let (_, attribute) = ELEMENTS.iter().find(|(name, _)| {
         let rest = tag.strip_prefix(name);
         rest.is_some_and(|it| it.starts_with(char::is_whitespace))
     })?;
+    let tag = &tag[..tag.find('>')?];
     let found = tag.match_indices(attribute).find(|(at, _)| {
         let before = &tag[..*at];
         before.ends_with(char::is_whitespace)
@@ -330,7 +327,10 @@ fn code_span<'a>(text: &'a str, range: &Range<usize>) -> Option<Reference<'a>> {
 
 /// The path at the beginning of code between two places.
 fn code_word(text: &str, start: usize, end: usize) -> Option<Reference<'_>> {
-    let code = text.get(start..end)?.trim_start();
+    // Most code has no path.
+    let code = text.get(start..end)?;
+    memchr(b'/', code.as_bytes())?;
+    let code = code.trim_start();
     let start = end - code.len();
     let code = at_most(code, MOST_TARGET);
     let first = &code[..code.find(char::is_whitespace).unwrap_or(code.len())];
