@@ -83,6 +83,25 @@ fn a_second_run_finds_nothing_to_fix() {
 }
 
 #[test]
+fn what_was_refused_is_not_offered_again() {
+    let project = Project::new();
+    project.file(
+        "team/pdf/SKILL.md",
+        "---\nname: pdf\ndescription: Fills forms. Use it for forms.\ncontext: \"a\" # b\n Description: `y`\n---\nOpen.\n",
+    );
+    let before = project.run(&["check", "team"]).stdout;
+    assert!(
+        before.contains("can be fixed: 1 finding with --fix"),
+        "{before}"
+    );
+    let printed = fix(&project, &["team"]);
+    assert_eq!(reasons(&printed).len(), 1, "{printed}");
+    assert_eq!(printed["fixable_count"], 0, "{printed}");
+    let after = project.run(&["check", "team", "--fix"]).stdout;
+    assert!(!after.contains("can be fixed"), "{after}");
+}
+
+#[test]
 fn only_the_file_that_was_named_is_fixed() {
     let project = pdf();
     project.file("team/other/SKILL.md", FIXABLE.replace("pdf", "other"));

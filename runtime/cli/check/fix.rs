@@ -31,6 +31,8 @@ pub(super) struct Applied {
     left: Vec<(String, String)>,
     /// Remarks about files that were written.
     notes: Vec<String>,
+    /// How many safe fixes were refused, and how many others.
+    refused: (usize, usize),
 }
 
 impl FixArgs {
@@ -221,6 +223,12 @@ pub(super) fn write(fixed: &Fixed, roots: &[SkillRoot]) -> Applied {
         }
     }
     applied.left.extend(refused(fixed));
+    let is_safe = |it: &&Refused| {
+        let fix = it.finding.fix.as_ref();
+        fix.is_some_and(|fix| fix.applicability == Applicability::Safe)
+    };
+    let safe = fixed.refused.iter().filter(is_safe).count();
+    applied.refused = (safe, fixed.refused.len() - safe);
     applied
 }
 
@@ -330,9 +338,16 @@ impl Applied {
     }
 }
 
-/// `2 more with --fix, 1 with --fix --unsafe`: what can still be fixed; nothing if that is nothing.
-pub(super) fn remaining(checked: &Checked) -> Option<String> {
+/// How many findings can be fixed without asking, and how many more with a look at them. What was just
+/// refused would be refused again.
+pub(super) fn fixable(checked: &Checked, applied: Option<&Applied>) -> (usize, usize) {
     let (safe, other) = checked.fixable();
+    let (no_safe, no_other) = applied.map_or((0, 0), |it| it.refused);
+    (safe.saturating_sub(no_safe), other.saturating_sub(no_other))
+}
+
+/// `2 more with --fix, 1 with --fix --unsafe`: what can still be fixed; nothing if that is nothing.
+pub(super) fn remaining((safe, other): (usize, usize)) -> Option<String> {
     let parts = [(safe, "--fix"), (other, "--fix --unsafe")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts

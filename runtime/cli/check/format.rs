@@ -63,7 +63,8 @@ pub(super) fn print(args: &Args, it: Outcome<'_>) -> Result<()> {
             if let Some(against) = it.against.filter(|_| format == Format::Human) {
                 against.print(&mut out, args.verbose)?;
             }
-            let remaining = fix::remaining(it.checked).filter(|_| format == Format::Human);
+            let remaining = fix::remaining(fix::fixable(it.checked, it.applied))
+                .filter(|_| format == Format::Human);
             let lines = [it.summary.clone()].into_iter().chain(it.notes.clone());
             for line in applied(&it)
                 .chain(lines)
@@ -155,6 +156,7 @@ fn ending(it: &Outcome<'_>) -> String {
 
 fn body(it: Outcome<'_>) -> json::Check<'_> {
     let Checked { report, set, .. } = it.checked;
+    let (fixable_count, unsafe_fixable_count) = fix::fixable(it.checked, it.applied);
     json::Check {
         findings: report.to_json(),
         error_count: report.count(Severity::Error),
@@ -167,8 +169,8 @@ fn body(it: Outcome<'_>) -> json::Check<'_> {
         policy: it.policy,
         fixed_count: it.applied.map_or(0, |it| it.count),
         not_fixed: it.applied.map_or_else(Vec::new, Applied::not_fixed),
-        fixable_count: it.checked.fixable().0,
-        unsafe_fixable_count: it.checked.fixable().1,
+        fixable_count,
+        unsafe_fixable_count,
         comparison: (it.against)
             .map(|it| json::Comparison::new(&it.name, it.commit.as_deref(), &it.comparison)),
     }
