@@ -73,6 +73,16 @@ fn settings_of_the_tree_apply_and_the_command_line_beats_them() {
             (0, [0, 1, 0]),
         ),
         (
+            "[check]\nmax-warnings = 0\n",
+            &["--fail-on", "never"],
+            (0, [0, 1, 0]),
+        ),
+        (
+            "",
+            &["--fail-on", "never", "--max-warnings", "0"],
+            (1, [0, 1, 0]),
+        ),
+        (
             "[check.rules]\nbroken-reference = \"off\"\n",
             &[],
             (0, [0, 0, 0]),

@@ -500,6 +500,7 @@ fn the_hooks_check_whole_directories() {
             ("skills/pdf/scripts/fill.py", true),
             (".claude/skills/pdf/references/forms.md", true),
             ("rules/_root.md", true),
+            ("team/skillbundle.toml", true),
             ("rules/ui/_index.md", true),
             ("README.md", false),
             ("src/skills.rs", false),
