@@ -298,8 +298,11 @@ impl<'a> Judge<'a> {
             Notation::Html => !has_extension || !path.contains('/'),
             Notation::Link => {
                 let above = directory(&resolved);
-                let is_there = above.len() > home.len() && root.has_directory(above);
-                !has_extension && !is_there && !root.has(&format!("{resolved}.md"))
+                let is_sure = (above.len() > home.len() && root.has_directory(above))
+                    || is_below_conventional(path)
+                    || is_folder(found.target, found.notation)
+                    || root.has(&format!("{resolved}.md"));
+                !has_extension && !is_sure
             }
         };
         if is_example || is_left_out(root, home, &resolved) {
@@ -428,8 +431,13 @@ fn outermost<'a>(root: &TreeRoot, home: &'a str) -> &'a str {
 
 /// Whether a path is in a conventional directory that the skill has.
 fn is_conventional(root: &TreeRoot, home: &str, path: &str) -> bool {
+    let top = path.split('/').next().unwrap_or_default();
+    is_below_conventional(path) && root.has_directory(&join(home, top))
+}
+
+fn is_below_conventional(path: &str) -> bool {
     let top = path.split_once('/').map_or("", |(top, _)| top);
-    CONVENTIONAL.contains(&top) && root.has_directory(&join(home, top))
+    CONVENTIONAL.contains(&top)
 }
 
 /// Whether a path in backticks directs the reader to the file: it is in a
@@ -465,13 +473,19 @@ fn path_of(target: &str, notation: Notation) -> Option<String> {
     let path = path.trim_end_matches('/');
     let first = path.split('/').next().unwrap_or_default();
     let is_of_path = |it: char| scan::is_of_name(it) || (!is_code && scan::is_of_link(it));
-    let is_path = path.contains('/') || path.contains('.');
-    (path.chars().all(is_of_path)
+    let is_path = path.contains('/') || path.contains('.') || is_folder(cut, notation);
+    (!path.is_empty()
+        && path.chars().all(is_of_path)
         && is_path
         && !is_placeholder(path)
         && !has_scheme(cut)
         && !is_host(first))
     .then(|| path.to_owned())
+}
+
+/// Whether a link says that it leads to a folder: it ends in `/`.
+fn is_folder(target: &str, notation: Notation) -> bool {
+    notation == Notation::Link && target.ends_with('/')
 }
 
 /// Whether a path stands for others: `path/to/file.md`, `notes/YYYY-MM-DD.md`.
