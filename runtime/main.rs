@@ -261,6 +261,7 @@ enum Form {
     Text,
     Json,
     Sarif,
+    Github,
 }
 
 impl Form {
@@ -276,6 +277,8 @@ impl Form {
         };
         if has_format("sarif") {
             Self::Sarif
+        } else if has_format("github") {
+            Self::Github
         } else if has_format("json") || words.iter().any(|it| is(it, "--json")) {
             Self::Json
         } else {
@@ -294,9 +297,12 @@ fn report(error: &anyhow::Error) {
     }
     let mut out = Output::new();
     let log = check::failure_log(&message, help).filter(|_| form == Form::Sarif);
-    let written = match log {
-        Some(log) => out.json(&log),
-        None => out.json(&failed(message, help)),
+    let annotation = check::failure_annotation(&message, help);
+    let annotation = annotation.filter(|_| form == Form::Github);
+    let written = match (log, annotation) {
+        (Some(log), _) => out.json(&log),
+        (None, Some(line)) => out.line(&line),
+        (None, None) => out.json(&failed(message, help)),
     };
     // If stdout is closed, the exit code is all that is left to report with.
     let _ = written.and_then(|()| out.finish());

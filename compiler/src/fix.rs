@@ -146,8 +146,7 @@ impl Rounds {
         let mut chosen: Vec<(&Diagnostic, &[Edit])> = Vec::new();
         for finding in wanted {
             let edits = finding.fix.as_ref().map_or(&[][..], |it| &it.edits);
-            let is_free = |other: &&[Edit]| *other == edits || !overlap(other, edits);
-            if chosen.iter().all(|(_, other)| is_free(other)) {
+            if chosen.iter().all(|(_, other)| !overlap(other, edits)) {
                 chosen.push((finding, edits));
             }
         }
@@ -185,10 +184,11 @@ impl Rounds {
     }
 }
 
-/// Whether two fixes touch each other: then the second one may not mean the same after the first.
+/// Whether two fixes touch each other: then the second one may not mean the same after the first. Edits
+/// that both of them have are made once.
 fn overlap(a: &[Edit], b: &[Edit]) -> bool {
     let touch = |a: &Edit, b: &Edit| a.span.start <= b.span.end && b.span.start <= a.span.end;
-    a.iter().any(|a| b.iter().any(|b| touch(a, b)))
+    a.iter().any(|a| b.iter().any(|b| a != b && touch(a, b)))
 }
 
 /// The text with these edits, which are in order; an error says what else they would change.

@@ -48,7 +48,7 @@ pub use diagnostic::{Applicability, Code, Diagnostic, Edit, Fix, Related, Severi
 pub use eval::{Confusion, Evaluation, Failure, Outcome, Requests, Tally};
 pub use fix::{FileOnDisk, Fixed, FixedFile, Refused, fix};
 pub use profile::{ByProfile, Profile, Profiles};
-pub use report::{Location, Report, Run, Suppression, sarif_failure};
+pub use report::{Location, Report, Run, Suppression, github_failure, github_text, sarif_failure};
 pub use reuse::{FileStates, Previous};
 pub use rules::{Guide, rules_page};
 

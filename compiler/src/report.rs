@@ -22,6 +22,7 @@ use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::profile::Profile;
 
 use credentials::Credentials;
+pub use github::{failure as github_failure, text as github_text};
 use location::LineIndex;
 pub use location::Location;
 pub use sarif::failure as sarif_failure;
@@ -200,6 +201,16 @@ impl Report {
         Some((&source.bytes[line], &source.bytes[marked]))
     }
 
+    /// At most so many diagnostics, the most severe ones, in the order of the report.
+    fn most_severe(&self, most: usize) -> Vec<&Diagnostic> {
+        let all = &self.diagnostics;
+        let mut chosen: Vec<usize> = (0..all.len()).collect();
+        chosen.sort_by_key(|index| all[*index].severity);
+        chosen.truncate(most);
+        chosen.sort_unstable();
+        chosen.into_iter().map(|index| &all[index]).collect()
+    }
+
     /// The report in order of severity, then as before.
     #[must_use]
     pub fn errors_first(mut self) -> Self {
@@ -236,9 +247,11 @@ impl Report {
     }
 
     /// For a comment on a pull request: Markdown of GitHub, in which no text of a file is more than
-    /// text. Of many findings the first ones.
-    pub fn render_markdown(&self) -> String {
-        markdown::render(self)
+    /// text. Of many findings the first ones. `outcome` is how the check ended, `summary` a line about
+    /// everything in words of the program, and `notes` are further lines.
+    pub fn render_markdown(&self, outcome: &str, summary: &str, notes: &[String]) -> String {
+        let heading = markdown::heading(outcome, summary, notes);
+        heading + &markdown::render(self)
     }
 
     /// For programs: a JSON array with one object per diagnostic.

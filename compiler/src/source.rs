@@ -214,10 +214,14 @@ impl Tree {
         }
         jobs.dedup_by_key(|(id, _)| *id);
         self.reads += jobs.len();
-        let results = parallel::map(&jobs, LEAST_FILES, |(id, budget)| {
-            read::file(self.entry(*id), limits, *budget)
+        let results = parallel::map_chunks(&jobs, LEAST_FILES, |jobs| {
+            let mut buffer = Vec::new();
+            let read = jobs
+                .iter()
+                .map(|(id, budget)| read::file(self.entry(*id), limits, *budget, &mut buffer));
+            read.collect::<Vec<_>>()
         });
-        for ((id, _), result) in jobs.into_iter().zip(results) {
+        for ((id, _), result) in jobs.into_iter().zip(results.into_iter().flatten()) {
             let entry = self.roots[id.root].get_mut(id.entry);
             match result {
                 Ok(bytes) => {

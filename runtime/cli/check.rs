@@ -26,7 +26,7 @@ mod watch;
 #[cfg(feature = "compile")]
 pub(crate) use enabled::run;
 #[cfg(feature = "compile")]
-pub(crate) use format::failure_log;
+pub(crate) use format::{failure_annotation, failure_log};
 
 use clap::ArgGroup;
 
@@ -185,6 +185,12 @@ pub(crate) fn run(_: &Args) -> anyhow::Result<crate::Exit> {
 /// Never a log: this build has no compiler, which writes them.
 #[cfg(not(feature = "compile"))]
 pub(crate) fn failure_log(_: &str, _: Option<&str>) -> Option<serde_json::Value> {
+    None
+}
+
+/// Never an annotation: this build has no compiler, which writes them.
+#[cfg(not(feature = "compile"))]
+pub(crate) fn failure_annotation(_: &str, _: Option<&str>) -> Option<String> {
     None
 }
 

@@ -13,6 +13,11 @@ pub(crate) fn one_line(text: &str) -> String {
     escape(&words.join(" "), &[]).into_owned()
 }
 
+/// Text in one line of a report: every control character becomes an escape, and spaces stay.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    escape(text, &[])
+}
+
 /// Text for a terminal: line breaks and tabs stay, other control characters
 /// become escapes.
 pub(crate) fn many_lines(text: &str) -> Cow<'_, str> {

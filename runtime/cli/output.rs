@@ -151,8 +151,7 @@ pub(crate) fn error_text(message: &str, help: Option<&str>) -> String {
     let style = Style::stderr();
     let line = |code, label: &str, text: &str| {
         let label = style.styled(code, label);
-        let text = display::many_lines(text);
-        format!("{label} {}", text.trim_end_matches('\n'))
+        format!("{label} {}", display::escaped(text.trim_end()))
     };
     let error = line("1;31", "error:", message);
     match help {
@@ -224,6 +223,19 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Whether stdout took everything; false if its reader closed it.
+///
+/// # Errors
+///
+/// Every other one.
+pub(crate) fn is_read(printed: anyhow::Result<()>) -> anyhow::Result<bool> {
+    match printed {
+        Ok(()) => Ok(true),
+        Err(error) if is_closed_pipe(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether the locale promises UTF-8: the first of these variables that is set decides.

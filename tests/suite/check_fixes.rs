@@ -92,28 +92,83 @@ fn only_the_file_that_was_named_is_fixed() {
     assert!(read(&project, "team/other/SKILL.md").contains("forms: all"));
 }
 
+/// Applies a diff in a directory with the commands that people have for it.
+fn apply(diff: &str, dir: &Path) -> Vec<String> {
+    let commands: [&[&str]; 2] = [
+        &["git", "apply", "--check", "fix.diff"],
+        &["patch", "-p1", "--fuzz=0", "--input=fix.diff"],
+    ];
+    fs::write(dir.join("fix.diff"), diff).expect("writable");
+    let mut failures = Vec::new();
+    for words in commands {
+        let applied = finish(Command::new(words[0]).args(&words[1..]).current_dir(dir));
+        if applied.code != Some(0) {
+            failures.push(format!("{words:?}: {applied:?}"));
+        }
+    }
+    failures
+}
+
 #[test]
-fn a_diff_can_be_applied_by_patch() {
-    let project = pdf();
-    project.file(
-        "team/end/SKILL.md",
-        FIXABLE.replace("pdf", "end").trim_end(),
-    );
-    let ran = project.run(&["check", "team", "--diff"]);
-    assert_eq!(ran.code, Some(1));
-    assert_eq!(
-        read(&project, "team/pdf/SKILL.md"),
-        FIXABLE,
-        "nothing is written"
-    );
-    project.file("fix.diff", &ran.stdout);
-    let mut git = Command::new("git");
-    git.args(["apply", "-p0", "fix.diff"]);
-    let applied = finish(git.current_dir(project.path(".")));
-    assert_eq!(applied.code, Some(0), "{applied:?}\n{}", ran.stdout);
-    assert_eq!(read(&project, "team/pdf/SKILL.md"), FIXED);
-    let again = project.run(&["check", "team", "--diff"]);
-    assert_eq!((again.code, &*again.stdout), (Some(0), ""));
+fn a_diff_can_be_applied_and_does_what_the_fix_does() {
+    let texts = [
+        ("end", FIXABLE.trim_end().to_owned()),
+        ("crlf", FIXABLE.replace('\n', "\r\n")),
+        ("mark", format!("\u{feff}{FIXABLE}")),
+        // Line ends for some, and for nobody who applies a diff.
+        (
+            "others",
+            FIXABLE.replace("Open.", "One\rtwo\u{2028}three\u{85}four\u{c}"),
+        ),
+        ("last", format!("{FIXABLE}One\r")),
+        ("short", FIXABLE.replace("---\nOpen.\n", "---")),
+        ("a b", FIXABLE.to_owned()),
+        ("d\u{e9}tail", FIXABLE.to_owned()),
+        ("quote\"d", FIXABLE.to_owned()),
+    ];
+    for (name, text) in texts {
+        let project = Project::new();
+        let file = format!("team/{name}/SKILL.md");
+        project.file(&file, &text);
+        let path = project.path("team");
+        let absolute = path.to_str().expect("a name in UTF-8");
+        for typed in ["team", "./team", absolute] {
+            project.file(&file, &text);
+            let ran = project.run(&["check", typed, "--diff"]);
+            assert_eq!(ran.code, Some(1), "{name}: {ran:?}");
+            assert!(
+                ran.stderr.ends_with("exit code 1: files would change\n"),
+                "{name}: {ran:?}"
+            );
+            assert_eq!(read(&project, &file), text, "nothing is written");
+            let failures = apply(&ran.stdout, &project.path("."));
+            assert!(failures.is_empty(), "{failures:#?}\n{}", ran.stdout);
+            let patched = read(&project, &file);
+            project.file(&file, &text);
+            fix(&project, &["team"]);
+            assert_eq!(patched, read(&project, &file), "{name}");
+            let again = project.run(&["check", typed, "--diff"]);
+            assert_eq!(again.stdout, "", "{name}");
+        }
+        // From elsewhere, names begin at the root of the file system.
+        project.file(&file, &text);
+        let elsewhere = Project::new();
+        let ran = elsewhere.run(&["check", absolute, "--diff"]);
+        let name = path.join(name);
+        assert!(!ran.stdout.contains("--- /"), "{name:?}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn fixes_that_are_a_part_of_another_one_are_counted() {
+    let project = Project::new();
+    project.file("team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms. Use it for forms.\nmetadata:\n  a: 1.10\n  b: 1.20\n---\nOpen.\n");
+    let before = project.run(&["check", "team", "--json"]);
+    let before: Value = serde_json::from_str(&before.stdout).expect("JSON");
+    assert_eq!(before["fixable_count"], 3, "{before}");
+    let printed = fix(&project, &["team"]);
+    assert_eq!(printed["fixed_count"], 3, "{printed}");
+    assert_eq!(printed["fixable_count"], 0, "{printed}");
 }
 
 #[cfg(unix)]
@@ -140,6 +195,44 @@ mod unix {
         assert_eq!(mode("team/pdf/SKILL.md"), 0o751);
         assert_eq!(read(&project, "team/pdf/SKILL.md"), FIXED);
         assert!(read(&project, "team/ro/SKILL.md").contains("forms: all"));
+    }
+
+    #[test]
+    fn a_diff_has_only_what_would_be_written() {
+        let project = pdf();
+        project
+            .file("outside/SKILL.md", FIXABLE.replace("pdf", "linked"))
+            .file("team/ro/SKILL.md", FIXABLE.replace("pdf", "ro"))
+            .mode("team/ro/SKILL.md", 0o444)
+            .link("team/linked", "../outside");
+        let ran = project.run(&["check", "team", "--diff"]);
+        assert_eq!(ran.stdout.matches("+++ ").count(), 1, "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains("+++ b/team/pdf/SKILL.md\n"),
+            "{}",
+            ran.stdout
+        );
+        for expected in [
+            "team/ro/SKILL.md: it is read-only",
+            "team/linked/SKILL.md: it lies outside",
+            "1 finding in 1 file can be fixed; nothing was written",
+        ] {
+            assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        }
+    }
+
+    #[test]
+    fn a_file_keeps_its_owner() {
+        let project = pdf();
+        let file = project.path("team/pdf/SKILL.md");
+        // Only the superuser may do this; for others there is nothing to see.
+        if std::os::unix::fs::chown(&file, Some(65534), Some(65534)).is_err() {
+            return;
+        }
+        fix(&project, &["team"]);
+        let owner = fs::metadata(&file).expect("it is there");
+        assert_eq!((owner.uid(), owner.gid()), (65534, 65534));
+        assert_eq!(read(&project, "team/pdf/SKILL.md"), FIXED);
     }
 
     #[test]

@@ -279,6 +279,135 @@ fn text_of_a_skill_never_becomes_a_workflow_command() {
     assert!(commands > 30, "only {commands} commands");
 }
 
+/// A root whose name would be two commands, with settings that fail it and are quoted for it, and a fix
+/// with a remark.
+#[cfg(unix)]
+fn attacked_root() -> (Project, &'static str) {
+    let root = "n\n::error::owned ##[error]owned @me";
+    let project = Project::new();
+    project
+        .file(
+            &format!("{root}/pdf/SKILL.md"),
+            "---\nname: pdf\ndescription: Fills forms: all. Use it for forms.\n---\nRead [it](no.md).\n",
+        )
+        .file(
+            &format!("{root}/skillbundle.toml"),
+            "[check]\nmax-warnings = 0\n",
+        );
+    let file = project.path(&format!("{root}/pdf/SKILL.md"));
+    fs::hard_link(file, project.path("other.md")).expect("a hard link");
+    (project, root)
+}
+
+#[cfg(unix)]
+#[test]
+fn names_of_roots_and_settings_never_become_commands() {
+    let (project, root) = attacked_root();
+    for options in [&[][..], &["--fix"], &["--write-baseline", "b.json"]] {
+        let words = [&["check", root, "--format", "github"], options].concat();
+        let ran = project.run(&words);
+        assert_eq!(ran.stderr, "", "{words:?}");
+        for line in ran.stdout.lines() {
+            let is_command =
+                line.starts_with("::error file=") || line.starts_with("::warning file=");
+            assert!(is_command || !line.contains("##["), "{line}");
+            assert!(is_command || !line.trim_start().starts_with("::"), "{line}");
+        }
+        assert!(
+            ran.stdout.contains("settings: n\\u{a}::error"),
+            "{}",
+            ran.stdout
+        );
+    }
+    let ran = project.run(&["check", root, "--format", "markdown"]);
+    let bare = without_code(&ran.stdout);
+    assert!(!bare.contains("::") && !bare.contains('@'), "{bare}");
+    assert!(ran.stdout.contains("- settings: ") || ran.stdout.contains("- `settings: "));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_check_that_cannot_run_says_so_in_the_form_that_was_asked_for() {
+    let project = team();
+    for toml in [
+        "[check.rules]\n\"a\\n::error::owned ##[error]x\" = \"off\"\n",
+        "[check]\nprofile = \"a\\r\\n::error::owned\"\n",
+        "[check]\nfail-on = \"a\\u001b[2J\\n::error::owned\"\n",
+        "[check]\nignore = [\"[\\n::error::owned\"]\n",
+    ] {
+        project.file("team/skillbundle.toml", toml);
+        let ran = project.run(&["check", "team", "--format", "github"]);
+        assert_eq!((ran.code, &*ran.stderr), (Some(2), ""), "{toml}");
+        let line = ran.stdout.strip_suffix('\n').expect("a line");
+        assert!(
+            line.starts_with("::error title=skillbundle::team/skillbundle.toml:2:"),
+            "{line}"
+        );
+        assert!(
+            line.contains("%0Ahelp: ") && !line.contains(char::is_control),
+            "{line}"
+        );
+        let ran = project.run(&["check", "team"]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{toml}");
+        let lines: Vec<&str> = ran.stderr.lines().collect();
+        let [error, help] = lines[..] else {
+            panic!("{toml}: {lines:#?}");
+        };
+        assert!(
+            error.starts_with("error: ") && help.starts_with("help: "),
+            "{lines:#?}"
+        );
+        assert!(!ran.stderr.contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn a_comment_is_never_longer_than_a_comment_can_be() {
+    let project = Project::new();
+    let long = "x".repeat(110);
+    for skill in 0..20 {
+        let name = format!("skill-{skill}");
+        for (tree, text) in [("old", "old"), ("new", "newer")] {
+            project.skill(
+                &format!("{tree}/{name}"),
+                &name,
+                "Does what it does. Use it for tests.",
+            );
+            for file in 0..30 {
+                project.file(&format!("{tree}/{name}/{long}{file}.txt"), text);
+            }
+        }
+    }
+    let ran = project.run(&["check", "new", "--against", "old", "--format", "markdown"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        (60_000..=65_536).contains(&ran.stdout.len()),
+        "{}",
+        ran.stdout.len()
+    );
+    assert!(
+        ran.stdout
+            .ends_with("\nThe rest is left out, since a comment has an end.\n")
+    );
+    without_code(&ran.stdout);
+}
+
+#[test]
+fn a_reader_that_leaves_early_does_not_change_the_exit_code() {
+    use std::process::Stdio;
+
+    let project = team();
+    for options in [&[][..], &["--json"], &["--format", "github"], &["--diff"]] {
+        let mut command = project.command();
+        command.args(["check", "team"]).args(options);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("it starts");
+        drop(child.stdout.take());
+        let ended = child.wait().expect("it ends");
+        assert_eq!(ended.code(), Some(1), "{options:?}");
+    }
+}
+
 /// A page without its code spans, by the rule of `CommonMark`: a run of backticks ends at the next
 /// run of the same length.
 fn without_code(page: &str) -> String {

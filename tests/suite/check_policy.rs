@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -127,6 +128,30 @@ fn the_profile_of_the_settings_is_that_of_their_root() {
         "[check]\nprofile = [\"claude\", \"spec\"]\n",
     );
     assert_eq!(counts(&project, &[]).1[0], 1);
+    // The report says for whom: by the settings, unless the command line does.
+    project
+        .file("skills/skillbundle.toml", "[check]\nprofile = \"claude\"\n")
+        .file("other/b/SKILL.md", BROKEN.replace("name: a", "name: b"))
+        .file("other/skillbundle.toml", "");
+    for (words, expected) in [
+        (&["skills"][..], "claude"),
+        (&["other"], "portable"),
+        (&["skills", "other"], "claude, portable"),
+        (
+            &["skills", "other", "--profile", "codex,spec"],
+            "codex+spec",
+        ),
+        (&["skills", "--no-settings"], "portable"),
+    ] {
+        let words = [&["check"], words].concat();
+        let printed = json(&project.run(&[&words[..], &["--json"]].concat()));
+        assert_eq!(printed["profile"], expected, "{words:?}");
+        let said = project.run(&words).stdout;
+        assert!(
+            said.contains(&format!(" checked for {expected}: ")),
+            "{said}"
+        );
+    }
 }
 
 #[test]
@@ -570,7 +595,7 @@ fn what_is_no_baseline_is_refused() {
     project
         .file("empty", "")
         .file("other", "{\"version\": 1, \"findings\": [{\"file\": 1}]}")
-        .file("newer", "{\"version\": 2, \"findings\": []}")
+        .file("newer", "{\"version\": 2, \"findings\": [], \"more\": 1}")
         .file("deep", "[".repeat(1_000_000))
         .file("secret", "root:x:0:0")
         .file("directory/x", "");
@@ -608,7 +633,64 @@ fn what_is_no_baseline_is_refused() {
     }
 }
 
-/// A repository whose first commit has the skills `a` and `b`, each with one warning.
+#[test]
+fn nothing_but_a_baseline_is_replaced_by_one() {
+    let stored = "{\n  \"version\": 1,\n  \"findings\": [";
+    for (text, is_replaced) in [
+        ("", true),
+        ("{\"version\": 1, \"findings\": []}", true),
+        ("{\"version\": 7, \"findings\": {}, \"more\": []}", true),
+        ("{\"version\": 1}", false),
+        ("{\"version\": 1, \"findings\": [", false),
+        ("[]", false),
+        (BROKEN, false),
+        ("caf\u{e9}", false),
+    ] {
+        let project = tree();
+        project.file("kept", text).mode("kept", 0o640);
+        let write = ["check", "skills", "--write-baseline", "kept"];
+        let ran = project.run(&write);
+        let found = fs::read_to_string(project.path("kept")).expect("it is there");
+        if is_replaced {
+            assert_eq!(ran.code, Some(0), "{text}: {}", ran.stderr);
+            assert!(found.starts_with(stored), "{text}: {found}");
+            let mode = fs::metadata(project.path("kept")).expect("it is there");
+            assert_eq!(mode.permissions().mode() & 0o777, 0o640);
+        } else {
+            assert_eq!(ran.code, Some(2), "{text}: {}", ran.stdout);
+            assert!(ran.stderr.contains("kept is not a baseline"), "{text}");
+            assert_eq!(found, text);
+        }
+    }
+    let project = tree();
+    project
+        .file("old.json", "")
+        .link("link.json", "old.json")
+        .link("nothing.json", "missing.json")
+        .file("directory/x", "");
+    let made = Command::new("mkfifo").arg(project.path("pipe")).status();
+    assert!(made.expect("mkfifo runs").success());
+    for (file, code) in [
+        ("link.json", 0),
+        ("nothing.json", 2),
+        ("directory", 2),
+        ("pipe", 2),
+        ("/dev/null", 2),
+    ] {
+        let ran = project.run(&["check", "skills", "--write-baseline", file]);
+        assert_eq!(ran.code, Some(code), "{file}: {}{}", ran.stdout, ran.stderr);
+    }
+    let is_link =
+        |file: &str| fs::symlink_metadata(project.path(file)).is_ok_and(|it| it.is_symlink());
+    assert!(is_link("link.json") && is_link("nothing.json"));
+    let written = fs::read_to_string(project.path("old.json")).expect("it is there");
+    assert!(written.starts_with(stored), "{written}");
+    let pipe = fs::metadata(project.path("pipe")).expect("it is there");
+    assert!(!pipe.is_file(), "it is still a pipe");
+}
+
+/// A repository whose first commit has the skills `a` and `b`, and `c` in a submodule, each with one
+/// warning.
 fn repository() -> Project {
     let project = Project::new();
     let git = |arguments: &[&str]| git_in(project.dir(), arguments);
@@ -616,7 +698,16 @@ fn repository() -> Project {
     project
         .file("skills/a/SKILL.md", BROKEN)
         .file("skills/a/extra.txt", "x")
-        .file("skills/b/SKILL.md", BROKEN.replace("name: a", "name: b"));
+        .file("skills/b/SKILL.md", BROKEN.replace("name: a", "name: b"))
+        .file("skills/c/SKILL.md", BROKEN.replace("name: a", "name: c"));
+    let module = project.path("skills/c");
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "-A"],
+        &["commit", "--quiet", "--message=x"],
+    ] {
+        git_in(&module, arguments);
+    }
     commit(&project);
     git(&["checkout", "--quiet", "-b", "work"]);
     project
@@ -677,9 +768,9 @@ fn only_what_has_changed_since_a_revision_counts() {
         (
             "untracked",
             |it| {
-                it.file("skills/c/SKILL.md", BROKEN.replace("name: a", "name: c"));
+                it.file("skills/d/SKILL.md", BROKEN.replace("name: a", "name: d"));
             },
-            &["skills/c/SKILL.md"],
+            &["skills/d/SKILL.md"],
         ),
         (
             "only on the other branch",
@@ -690,6 +781,18 @@ fn only_what_has_changed_since_a_revision_counts() {
                 git_in(it.dir(), &["checkout", "--quiet", "work"]);
             },
             &[],
+        ),
+        (
+            "another commit of a submodule",
+            |it| {
+                let module = it.path("skills/c");
+                git_in(
+                    &module,
+                    &["commit", "--quiet", "--allow-empty", "--message=x"],
+                );
+                commit(it);
+            },
+            &["skills/c/.git", "skills/c/SKILL.md"],
         ),
         (
             "outside of the skills",
@@ -794,11 +897,12 @@ struct Watching {
 }
 
 impl Watching {
-    fn start(project: &Project) -> Self {
+    fn start(project: &Project, arguments: &[&str]) -> Self {
         let mut command = project.command();
         command.args([
             "check", "skills", "--watch", "--strict", "--format", "short",
         ]);
+        command.args(arguments);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -845,7 +949,7 @@ impl Watching {
 #[test]
 fn a_check_that_watches_goes_on_until_it_is_stopped() {
     let project = tree();
-    let watching = Watching::start(&project);
+    let watching = Watching::start(&project, &[]);
     watching.wait_for("---");
     watching.wait_for("exit code 1");
     project.file("skills/a/references/no.md", "x");
@@ -859,6 +963,31 @@ fn a_check_that_watches_goes_on_until_it_is_stopped() {
     watching.wait_for("error:");
     fs::rename(project.path("gone"), project.path("skills")).expect("it can be moved");
     watching.wait_for("exit code 0");
+    assert_eq!(watching.stop(), Some(130));
+}
+
+#[test]
+fn a_check_that_watches_sees_that_a_revision_is_another_commit() {
+    let project = repository();
+    project.file("skills/a/extra.txt", "y");
+    commit(&project);
+    let watching = Watching::start(&project, &["--changed-since", "main"]);
+    watching.wait_for("exit code 1");
+    // No file of the working tree changes.
+    git_in(
+        project.dir(),
+        &["branch", "--quiet", "--force", "main", "work"],
+    );
+    watching.wait_for("exit code 0");
+    git_in(
+        project.dir(),
+        &["branch", "--quiet", "--force", "main", "work~1"],
+    );
+    watching.wait_for("exit code 1");
+    git_in(project.dir(), &["pack-refs", "--all"]);
+    watching.wait_for("exit code 1");
+    git_in(project.dir(), &["reset", "--quiet", "--soft", "main"]);
+    watching.wait_for("exit code 1");
     assert_eq!(watching.stop(), Some(130));
 }
 

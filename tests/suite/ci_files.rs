@@ -411,6 +411,30 @@ fn the_action_builds_its_own_source_and_checks() {
     }
 }
 
+#[test]
+fn the_action_leaves_the_profile_to_the_settings_and_says_why_it_cannot_run() {
+    let action = yaml(ACTION);
+    let settings = "[check]\nprofile = [\"claude\", \"codex\"]\n";
+    for (toml, set, code, expected) in [
+        (settings, &[][..], 0, "checked for claude+codex"),
+        (settings, &[("profile", "spec")], 0, "checked for spec"),
+        ("", &[], 0, "checked for portable"),
+        (
+            "[chekc]\n",
+            &[("sarif", "true")],
+            2,
+            "no key is called `chekc`",
+        ),
+    ] {
+        let mut runner = Runner::new();
+        runner.checkout.file("skillbundle.toml", toml);
+        runner.values.extend(inputs(&action, set));
+        let (_, ended) = runner.run(&action);
+        assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains(expected), "{}", ended.stdout);
+    }
+}
+
 /// A path is one argument, whatever is in it, and no command.
 #[test]
 fn the_action_runs_nothing_that_its_inputs_say() {

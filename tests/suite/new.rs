@@ -246,6 +246,7 @@ fn nothing_is_overwritten_and_no_name_leads_elsewhere() {
             (&["pdf--forms"], "try `pdf-forms`"),
             (&["PDF"], "try `pdf`"),
             (&[&long], &format!("try `{}`", &long[..64])),
+            (&["con"], "nobody can clone or unpack the skill there"),
             (&["there"], "remove it first"),
             (&["page"], "remove it first"),
             (&["file"], "remove it first"),

@@ -71,6 +71,26 @@ fn a_failed_request_is_a_warning_where_it_is_written() {
 }
 
 #[test]
+fn requests_for_a_skill_that_is_not_served_name_it() {
+    let project = project();
+    for (text, expected) in [
+        (
+            "{\"skill\": \"gone\", \"queries\": [{\"query\": \"merge\", \"should_trigger\": true}]}",
+            "no skill has the path or name `gone`",
+        ),
+        (
+            "[{\"query\": \"merge\", \"should_trigger\": true}]",
+            "these requests belong to no skill",
+        ),
+    ] {
+        project.file("skills/trigger-eval.json", text);
+        let found = check(&project, &["skills", "--format", "short"]).stdout;
+        let expected = format!("skills/trigger-eval.json: error[evaluation-skill]: {expected}");
+        assert!(found.starts_with(&expected), "{found}");
+    }
+}
+
+#[test]
 fn a_check_without_requests_has_nothing_to_prove() {
     let project = project();
     let checked = json(&project, &["skills"]);
@@ -281,6 +301,16 @@ fn what_is_no_old_version_is_refused_with_what_to_do() {
         &["skills", "--against", "broken.skb"],
         "broken.skb is not a bundle",
         "compile DIR",
+    );
+    let good = project.bundle_file(&["skills"], "damaged.skb");
+    let mut bytes = std::fs::read(&good).expect("it was written");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    project.file("damaged.skb", bytes);
+    refused(
+        &["skills", "--against", "damaged.skb"],
+        "--against damaged.skb: bundle is damaged",
+        "compile it again",
     );
     refused(
         &["skills", "vendor", "--against", "skills"],

@@ -214,6 +214,8 @@ struct Origin<'a> {
     /// Its text.
     text: Option<Span>,
     owner: Option<String>,
+    /// What the file calls its owner, if that is not served.
+    unknown_owner: Option<String>,
 }
 
 struct Collector<'a> {
@@ -246,9 +248,10 @@ impl Collector<'_> {
                 }
             };
         let home = ancestors(path).find_map(|folder| self.homes.get(&(file.root, folder)).copied());
-        let named = owner.filter(|_| home.is_none());
-        let named = named.map(|name| self.catalog.by_name(&name)).transpose()?;
-        let owner = home.or(named.flatten().map(|skill| skill.path));
+        let word = owner.filter(|_| home.is_none());
+        let named = word.as_ref().map(|name| self.catalog.by_name(name));
+        let named = named.transpose()?.flatten();
+        let owner = home.or(named.map(|skill| skill.path));
         let owner = owner.map(str::to_owned);
         let mut origin = Origin {
             file: &shown,
@@ -256,6 +259,7 @@ impl Collector<'_> {
             folder: directory(path),
             item: None,
             text: None,
+            unknown_owner: word.filter(|_| owner.is_none()),
             owner: owner.clone(),
         };
         let (all, mut malformed) = (requests.len(), Vec::new());
@@ -317,6 +321,7 @@ impl Collector<'_> {
             item: key,
             text: key,
             owner: Some(skill.path.clone()),
+            unknown_owner: None,
         };
         let mut problems = Vec::new();
         match shapes::lists(raw, ListKind::Positive) {
@@ -361,10 +366,13 @@ impl Collector<'_> {
                 Some(owner) if should => (Some(vec![owner.clone()]), Vec::new()),
                 Some(owner) => (None, vec![owner.clone()]),
                 None => {
-                    let message = "these requests belong to no skill";
-                    let diagnostic = Diagnostic::new(Code::EvaluationSkill, origin.file, message);
-                    let help = "move the file to the skill's folder, or add `skill_name`";
-                    let diagnostic = diagnostic.help(help);
+                    let diagnostic = if let Some(word) = &origin.unknown_owner {
+                        no_such_skill(origin.file, word)
+                    } else {
+                        let message = "these requests belong to no skill";
+                        Diagnostic::new(Code::EvaluationSkill, origin.file, message)
+                            .help("move the file to the skill's folder, or add `skill_name`")
+                    };
                     if !self.found.contains(&diagnostic) {
                         self.found.push(diagnostic);
                     }
@@ -399,10 +407,8 @@ impl Collector<'_> {
                 paths.push(path);
                 continue;
             }
-            let message = format!("no skill has the path or name `{word}`");
-            let diagnostic = Diagnostic::new(Code::EvaluationSkill, origin.file, message);
-            let help = "see paths and names with `skillbundle list --dir DIR`";
-            self.found.push(diagnostic.at(origin.item).help(help));
+            let diagnostic = no_such_skill(origin.file, word);
+            self.found.push(diagnostic.at(origin.item));
         }
         Ok((paths.len() == words.len()).then_some(paths))
     }
@@ -420,6 +426,12 @@ impl Collector<'_> {
         let named = self.catalog.by_name(word)?;
         Ok(named.map(|skill| skill.path.to_owned()))
     }
+}
+
+fn no_such_skill(file: &str, word: &str) -> Diagnostic {
+    let message = format!("no skill has the path or name `{word}`");
+    Diagnostic::new(Code::EvaluationSkill, file, message)
+        .help("see paths and names with `skillbundle list --dir DIR`")
 }
 
 /// The range of a JSON value that was borrowed from `bytes`.

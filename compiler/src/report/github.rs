@@ -43,6 +43,24 @@ fn command(report: &Report, it: &Diagnostic, directory: &Path, out: &mut String)
     out.push('\n');
 }
 
+/// A command about a run that failed.
+pub fn failure(message: &str, help: Option<&str>) -> String {
+    let help = help.map(|help| format!("%0Ahelp: {}", data(help)));
+    let help = help.unwrap_or_default();
+    format!("::error title=skillbundle::{}{help}", data(message))
+}
+
+/// A line that is no command: it begins with none, and has none of the older form, which may stand
+/// anywhere in a line.
+pub fn text(line: &str) -> String {
+    let line = escape(line).replace("##[", "# #[");
+    if line.trim_start().starts_with("::") {
+        format!(". {line}")
+    } else {
+        line
+    }
+}
+
 /// The text of a command. Line ends and other control characters are shown, not sent.
 fn data(text: &str) -> String {
     escape(text).replace('%', "%25")

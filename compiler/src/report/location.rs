@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr_iter;
+
 use crate::diagnostic::Span;
 
 /// The position of a [`Span`] in its file. Lines and columns count from 1; the end is
@@ -59,24 +61,28 @@ impl LineIndex {
             0
         };
         let mut lines = vec![first];
-        let bytes = source.iter().enumerate();
-        lines.extend(bytes.filter(|it| *it.1 == b'\n').map(|(at, _)| at + 1));
+        lines.extend(memchr_iter(b'\n', source).map(|at| at + 1));
         let mut blocks = Vec::with_capacity(source.len() / BLOCK + 1);
         let (mut at, mut count) = (0, 0);
-        let mut character = |bytes: usize| {
+        // The characters up to the next block, or one invalid sequence.
+        let mut add = |bytes: usize, characters: usize| {
             if blocks.len() * BLOCK <= at {
                 blocks.push((at, count));
             }
             at += bytes;
-            count += 1;
+            count += characters;
+            (blocks.len() * BLOCK).saturating_sub(at)
         };
+        let mut room = 0;
         for chunk in source.utf8_chunks() {
-            chunk
-                .valid()
-                .chars()
-                .for_each(|it| character(it.len_utf8()));
+            let mut rest = chunk.valid();
+            while !rest.is_empty() {
+                let part = up_to(rest, room.max(1));
+                room = add(part.len(), part.chars().count());
+                rest = &rest[part.len()..];
+            }
             if !chunk.invalid().is_empty() {
-                character(chunk.invalid().len());
+                room = add(chunk.invalid().len(), 1);
             }
         }
         if blocks.len() * BLOCK <= source.len() {
@@ -134,6 +140,15 @@ impl LineIndex {
         let (begin, before) = self.blocks[at / BLOCK];
         before + source.get(begin..at).map_or(0, characters)
     }
+}
+
+/// The beginning of a text, of so many bytes or of as many more as its last character has.
+fn up_to(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    &text[..end]
 }
 
 fn characters(bytes: &[u8]) -> usize {

@@ -12,15 +12,18 @@ const MOST_FINDINGS: usize = 50;
 /// Characters of a message or of a help text, and of a path.
 const MOST_CHARACTERS: usize = 400;
 
-pub(super) fn render(report: &Report) -> String {
-    let found = report.diagnostics();
-    // The most severe ones, in the order of the report.
-    let mut shown: Vec<usize> = (0..found.len()).collect();
-    shown.sort_by_key(|index| found[*index].severity);
-    shown.truncate(MOST_FINDINGS);
-    shown.sort_unstable();
-    let shown: Vec<&Diagnostic> = shown.into_iter().map(|index| &found[index]).collect();
+/// What comes before the findings.
+pub(super) fn heading(outcome: &str, summary: &str, notes: &[String]) -> String {
+    let mut page = format!("### skillbundle check {}\n\n{summary}\n", text(outcome));
+    for (at, note) in notes.iter().enumerate() {
+        let gap = if at == 0 { "\n" } else { "" };
+        let _ = writeln!(page, "{gap}- {}", text(note));
+    }
+    page
+}
 
+pub(super) fn render(report: &Report) -> String {
+    let shown = report.most_severe(MOST_FINDINGS);
     let mut page = String::new();
     for group in shown.chunk_by(|a, b| a.file == b.file) {
         let _ = writeln!(page, "\n#### {}\n", code(&cut(&group[0].file)));
@@ -28,7 +31,7 @@ pub(super) fn render(report: &Report) -> String {
             finding(report, it, &mut page);
         }
     }
-    let more = found.len() - shown.len();
+    let more = report.diagnostics().len() - shown.len();
     if more > 0 {
         let _ = writeln!(page, "\nand {more} more");
     }
@@ -72,16 +75,17 @@ fn text(message: &str) -> String {
 }
 
 /// Whether Markdown, and GitHub on top of it, reads these words as nothing but words: no mention, no
-/// reference to an issue, no address.
+/// reference to an issue, no address, and no emoji, whose colons have no space after them.
 fn is_plain(text: &str) -> bool {
-    let is_allowed = |it: char| it.is_ascii_alphanumeric() || " ,.;()'\"-…".contains(it);
+    let is_allowed = |it: char| it.is_ascii_alphanumeric() || " ,.:;()'\"-…".contains(it);
     let is_word = |word: &str| {
+        let word = word.strip_suffix(':').unwrap_or(word);
         let has = |accept: fn(&char) -> bool| word.chars().any(|it| accept(&it));
         let digits = has(char::is_ascii_digit);
         let letters = has(char::is_ascii_alphabetic);
         let inner = word.trim_matches(|it: char| !it.is_ascii_alphanumeric());
         // `GH-1` and a commit are links, and so is `www.x.y`; `1,024` is not.
-        !letters || !(digits || inner.contains('.'))
+        !word.contains(':') && (!letters || !(digits || inner.contains('.')))
     };
     text.chars().all(is_allowed) && text.split(' ').all(is_word)
 }

@@ -27,9 +27,13 @@ const CONTEXT: usize = 128;
 /// Hexadecimal digits of a fingerprint.
 const DIGITS: usize = 32;
 
-/// The log of a run.
+/// Most results of a log: code scanning refuses one with more.
+const MOST_RESULTS: usize = 25_000;
+
+/// The log of a run. Of more findings than it takes, it has the most severe ones, and says so.
 pub(super) fn log(report: &Report, run: Run<'_>) -> Value {
-    let found = report.diagnostics();
+    let found = report.most_severe(MOST_RESULTS);
+    let left_out = report.diagnostics().len() - found.len();
     let codes: BTreeSet<Code> = found.iter().map(|it| it.code).collect();
     let codes: Vec<Code> = codes.into_iter().collect();
     let mut writer = Writer {
@@ -41,6 +45,13 @@ pub(super) fn log(report: &Report, run: Run<'_>) -> Value {
         .map(|it| writer.result(it, codes.binary_search(&it.code).unwrap_or(0)))
         .collect();
     let mut invocation = json!({ "executionSuccessful": true, "exitCode": run.exit_code });
+    if left_out > 0 {
+        let text = format!(
+            "{left_out} findings are left out, since code scanning takes no more than {MOST_RESULTS}"
+        );
+        let notification = json!({ "level": "warning", "message": { "text": text } });
+        invocation["toolExecutionNotifications"] = json!([notification]);
+    }
     if let Some(reason) = run.exit_reason {
         invocation["exitCodeDescription"] = reason.into();
     }

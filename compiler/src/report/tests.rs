@@ -105,6 +105,35 @@ fn control_characters_are_never_printed() {
 }
 
 #[test]
+fn a_log_has_no_more_results_than_code_scanning_takes() {
+    let (most, more) = (25_000, 7);
+    let found = (0..most + more).map(|number| {
+        let severity = if number < most {
+            Severity::Info
+        } else {
+            Severity::Error
+        };
+        let file = format!("{number:05}.md");
+        Diagnostic::new(Code::NotUtf8, file, "a file").severity(severity)
+    });
+    let report = Report::new(found.collect(), |_| None);
+    let run = super::Run {
+        version: "0.0.0",
+        directory: Path::new("/"),
+        exit_code: 1,
+        exit_reason: None,
+    };
+    let log = report.to_sarif(run);
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), most);
+    let errors = results.iter().filter(|it| it["level"] == "error");
+    assert_eq!(errors.count(), more, "the most severe ones stay");
+    let said = &log["runs"][0]["invocations"][0]["toolExecutionNotifications"][0];
+    let text = said["message"]["text"].as_str().unwrap();
+    assert!(text.starts_with("7 findings are left out"), "{text}");
+}
+
+#[test]
 fn positions_are_exact_in_json() {
     let report = report();
     let json = report.to_json();

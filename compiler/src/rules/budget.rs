@@ -1,5 +1,6 @@
 //! Rules about the room that skills take: in the context of a model, and in the listings of hosts.
 
+use memchr::memchr_iter;
 use skillbundle_format::hosts::LISTED_SKILLS;
 use skillbundle_format::{Audience, Dialect};
 
@@ -25,7 +26,8 @@ pub(super) fn check(draft: &Draft, out: &mut Vec<Diagnostic>) {
     let Ok(text) = str::from_utf8(&entry.source) else {
         return;
     };
-    let lines = text.lines().count();
+    let ends = memchr_iter(b'\n', text.as_bytes()).count();
+    let lines = ends + usize::from(!text.is_empty() && !text.ends_with('\n'));
     let body = text.get(entry.body.clone()).unwrap_or_default();
     let tokens = tokens(body);
     if entry.dialect != Dialect::Folder || (lines <= LINES && tokens <= TOKENS) {

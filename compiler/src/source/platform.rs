@@ -2,34 +2,71 @@
 //! swapped link, and what a file's metadata says. Unix has `O_NOFOLLOW`, inodes and
 //! the executable bit; elsewhere links are judged by their resolved paths alone.
 
-pub(super) use imp::{
-    describe, hard_links, is_executable, is_loop, location_of, mode, open, same_file, same_owner,
-    stamp,
-};
+use std::fs::{self, File};
+use std::path::Path;
+
+pub(super) use imp::{describe, hard_links, is_executable, is_loop, mode, open, same_owner, stamp};
+
+/// Whether an open file is the one at `path`, whose links are all resolved. Linux reports the path of
+/// an open file, which no swap of a directory can fake. Elsewhere the path is resolved again and
+/// compared; two swaps at the right moments could defeat that.
+fn lies_at(file: &File, path: &Path) -> bool {
+    if let Some(location) = imp::location_of(file) {
+        return location == path;
+    }
+    let resolved = fs::canonicalize(path).is_ok_and(|it| it == path);
+    let same = match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(opened), Ok(named)) => imp::same_file(&opened, &named),
+        _ => false,
+    };
+    resolved && same
+}
+
+#[cfg(all(test, unix))]
+pub(super) use imp::open_and_compare;
 
 #[cfg(unix)]
 mod imp {
-    use std::fs::{FileType, Metadata, OpenOptions};
+    use std::fs::{FileType, Metadata};
     use std::os::fd::AsRawFd;
-    use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
     use std::path::{Path, PathBuf};
     use std::{fs, fs::File, io};
 
-    use rustix::fs::OFlags;
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
     use rustix::io::Errno;
 
-    /// Opens a file for reading. Refuses a link as the last component, and does
+    use super::lies_at;
+
+    /// How files are opened for reading.
+    const FLAGS: OFlags = OFlags::CLOEXEC
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::NONBLOCK);
+
+    /// Opens the file at exactly this path for reading; `None` if a part of the path is a link. Does
     /// not block on a pipe that replaced the file.
-    pub(in crate::source) fn open(path: &Path) -> io::Result<File> {
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits().cast_signed())
-            .open(path)
+    pub(in crate::source) fn open(path: &Path) -> io::Result<Option<File>> {
+        // One call instead of two for each file, and nothing to look up in /proc.
+        #[cfg(target_os = "linux")]
+        match rustix::fs::openat2(CWD, path, FLAGS, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // Before Linux 5.6, and where a filter of system calls does not know it.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            Err(Errno::LOOP) => return Ok(None),
+            opened => return Ok(Some(opened?.into())),
+        }
+        open_and_compare(path)
+    }
+
+    /// As [`open`], for a system that follows links in all parts of a path but the last.
+    pub(in crate::source) fn open_and_compare(path: &Path) -> io::Result<Option<File>> {
+        match rustix::fs::open(path, FLAGS, Mode::empty()) {
+            Err(Errno::LOOP) => Ok(None),
+            opened => Ok(Some(File::from(opened?)).filter(|file| lies_at(file, path))),
+        }
     }
 
     /// The path of an open file according to the kernel; `None` if it cannot say.
-    pub(in crate::source) fn location_of(file: &File) -> Option<PathBuf> {
+    pub(super) fn location_of(file: &File) -> Option<PathBuf> {
         if !cfg!(target_os = "linux") {
             return None;
         }
@@ -42,7 +79,7 @@ mod imp {
     }
 
     /// Whether both describe the same file.
-    pub(in crate::source) fn same_file(a: &Metadata, b: &Metadata) -> bool {
+    pub(super) fn same_file(a: &Metadata, b: &Metadata) -> bool {
         (a.dev(), a.ino()) == (b.dev(), b.ino())
     }
 
@@ -92,18 +129,21 @@ mod imp {
 
 #[cfg(not(unix))]
 mod imp {
-    use std::fs::{File, FileType, Metadata, OpenOptions};
+    use std::fs::{File, FileType, Metadata};
     use std::io;
     use std::path::{Path, PathBuf};
     use std::time::UNIX_EPOCH;
 
-    /// Opens a file for reading.
-    pub(in crate::source) fn open(path: &Path) -> io::Result<File> {
-        OpenOptions::new().read(true).open(path)
+    use super::lies_at;
+
+    /// Opens the file at exactly this path for reading; `None` if a part of the path is a link.
+    pub(in crate::source) fn open(path: &Path) -> io::Result<Option<File>> {
+        let file = File::open(path)?;
+        Ok(Some(file).filter(|file| lies_at(file, path)))
     }
 
     /// The system cannot tell the path of an open file.
-    pub(in crate::source) fn location_of(_file: &File) -> Option<PathBuf> {
+    pub(super) fn location_of(_file: &File) -> Option<PathBuf> {
         None
     }
 
@@ -113,7 +153,7 @@ mod imp {
     }
 
     /// Whether both describe the same file, as far as size and times tell.
-    pub(in crate::source) fn same_file(a: &Metadata, b: &Metadata) -> bool {
+    pub(super) fn same_file(a: &Metadata, b: &Metadata) -> bool {
         a.len() == b.len() && stamp(a) == stamp(b)
     }
 

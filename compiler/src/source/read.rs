@@ -11,8 +11,14 @@ use super::{Cause, Limits, TreeEntry, platform};
 /// An editor that saves by renaming looks like a swap for a moment.
 const ATTEMPTS: usize = 3;
 
-/// Reads a file of at most `limits.file_bytes`, if the budget allows.
-pub(super) fn file(entry: &TreeEntry, limits: Limits, budget: u64) -> Result<Arc<[u8]>, Cause> {
+/// Reads a file of at most `limits.file_bytes`, if the budget allows. `buffer` is only there to be used
+/// again for the next file, so that its memory is already the process's.
+pub(super) fn file(
+    entry: &TreeEntry,
+    limits: Limits,
+    budget: u64,
+    buffer: &mut Vec<u8>,
+) -> Result<Arc<[u8]>, Cause> {
     let limit = limits.file_bytes;
     if entry.size > limit {
         return Err(Cause::TooLarge(entry.size, limit));
@@ -22,7 +28,7 @@ pub(super) fn file(entry: &TreeEntry, limits: Limits, budget: u64) -> Result<Arc
     }
     let mut outcome = Err(Cause::Changed);
     for _ in 0..ATTEMPTS {
-        outcome = attempt(&entry.real, limit);
+        outcome = attempt(&entry.real, limit, buffer);
         if !matches!(outcome, Err(Cause::Changed)) {
             break;
         }
@@ -30,19 +36,17 @@ pub(super) fn file(entry: &TreeEntry, limits: Limits, budget: u64) -> Result<Arc
     outcome
 }
 
-fn attempt(real: &Path, limit: u64) -> Result<Arc<[u8]>, Cause> {
+fn attempt(real: &Path, limit: u64, buffer: &mut Vec<u8>) -> Result<Arc<[u8]>, Cause> {
     let file = match platform::open(real) {
-        Ok(file) => file,
+        Ok(Some(file)) => file,
+        Ok(None) => return Err(Cause::Changed),
         Err(_) if !is_plain_file(real) => return Err(Cause::Changed),
         Err(error) => return Err(Cause::unreadable(&error)),
     };
-    if !lies_at(&file, real) {
-        return Err(Cause::Changed);
-    }
-    read(&file, limit).map_err(|error| Cause::unreadable(&error))?
+    read(&file, limit, buffer).map_err(|error| Cause::unreadable(&error))?
 }
 
-fn read(file: &File, limit: u64) -> io::Result<Result<Arc<[u8]>, Cause>> {
+fn read(file: &File, limit: u64, buffer: &mut Vec<u8>) -> io::Result<Result<Arc<[u8]>, Cause>> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Ok(Err(Cause::Changed));
@@ -51,30 +55,16 @@ fn read(file: &File, limit: u64) -> io::Result<Result<Arc<[u8]>, Cause>> {
     if size > limit {
         return Ok(Err(Cause::TooLarge(size, limit)));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    buffer.clear();
+    buffer.reserve(usize::try_from(size).unwrap_or(0) + 1);
     // The file may grow while it is read: one byte over the limit reveals that.
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Ok(Err(Cause::TooLarge(bytes.len() as u64, limit)));
+    file.take(limit.saturating_add(1)).read_to_end(buffer)?;
+    if buffer.len() as u64 > limit {
+        return Ok(Err(Cause::TooLarge(buffer.len() as u64, limit)));
     }
-    Ok(Ok(bytes.into()))
+    Ok(Ok(Arc::from(&buffer[..])))
 }
 
 fn is_plain_file(real: &Path) -> bool {
     fs::symlink_metadata(real).is_ok_and(|it| it.is_file())
-}
-
-/// Whether an open file is the one at `real`. Linux reports the path of an open
-/// file, which no swap of a directory can fake. Elsewhere the path is resolved
-/// again and compared; two swaps at the right moments could defeat that.
-fn lies_at(file: &File, real: &Path) -> bool {
-    if let Some(location) = platform::location_of(file) {
-        return location == real;
-    }
-    let resolved = fs::canonicalize(real).is_ok_and(|it| it == real);
-    let same = match (file.metadata(), fs::symlink_metadata(real)) {
-        (Ok(opened), Ok(named)) => platform::same_file(&opened, &named),
-        _ => false,
-    };
-    resolved && same
 }

@@ -439,6 +439,26 @@ fn a_file_that_was_replaced_is_not_read() {
 }
 
 #[test]
+fn a_file_is_opened_at_exactly_its_path() {
+    let disk = Disk::new();
+    disk.file("a/file.txt", "mine")
+        .link("a/link.txt", "file.txt")
+        .link("linked", "a");
+    let root = fs::canonicalize(disk.path("")).expect("it is there");
+    for open in [platform::open, platform::open_and_compare] {
+        for (path, is_opened) in [
+            ("a/file.txt", true),
+            ("a/link.txt", false),
+            ("linked/file.txt", false),
+        ] {
+            let opened = open(&root.join(path)).expect("all of them can be opened");
+            assert_eq!(opened.is_some(), is_opened, "{path}");
+        }
+        assert!(open(&root.join("a/none.txt")).is_err());
+    }
+}
+
+#[test]
 fn swapping_files_and_directories_for_links_leaks_nothing() {
     let disk = Disk::new();
     disk.file("outside/file.txt", CANARY);

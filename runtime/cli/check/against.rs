@@ -72,12 +72,14 @@ pub(crate) fn against(
         bundle: &old.bundle,
         sources: sources.map(|(compiled, requests)| (&compiled.set, requests)),
     };
-    let mut comparison = compare(version, new)?;
+    // Only now every byte of a bundle is read.
+    let of_old = || format!("--against {typed}");
+    let mut comparison = compare(version, new).with_context(of_old)?;
     for host in HOSTS {
         comparison.hosts.push(HostChange {
             id: host.id,
             title: host.title,
-            old: size(host, &old.bundle)?,
+            old: size(host, &old.bundle).with_context(of_old)?,
             new: size(host, &bundle)?,
         });
     }

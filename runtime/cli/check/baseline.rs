@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use skillbundle_compiler::{Diagnostic, Places, Report, Severity, Suppression};
 use skillbundle_format::{hex, sha256};
@@ -26,6 +27,9 @@ const HASH_BYTES: usize = 8;
 
 const HELP: &str = "write one with `skillbundle check --write-baseline FILE`";
 
+/// What to do if the file to write is something else.
+const KEPT: &str = "it was left as it is; remove it, or name another file";
+
 /// The findings that do not count.
 #[derive(Debug)]
 pub(super) struct Baseline {
@@ -41,8 +45,17 @@ type Key = (String, String, String);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
-    version: u32,
+    #[serde(rename = "version")]
+    _version: u32,
     findings: Vec<Entry>,
+}
+
+/// What the files of every version have.
+#[derive(Deserialize)]
+struct Header {
+    version: u32,
+    #[serde(rename = "findings")]
+    _findings: IgnoredAny,
 }
 
 /// Findings that are alike.
@@ -70,16 +83,19 @@ impl Baseline {
         };
         let text = read(file, MOST_BYTES, links, HELP)?;
         let text = text.ok_or_else(|| with_help(&format!("there is no baseline {shown}"), HELP))?;
-        let stored: Stored = serde_json::from_str(&text).map_err(|error| {
+        let no_baseline = |error: serde_json::Error| {
             let place = format!("{shown}:{}:{}", error.line(), error.column());
             with_help(&format!("{place}: this is no baseline"), HELP)
-        })?;
-        if stored.version != VERSION {
-            let found = stored.version;
+        };
+        // A later version may have other entries.
+        let header: Header = serde_json::from_str(&text).map_err(no_baseline)?;
+        if header.version != VERSION {
+            let found = header.version;
             let message =
                 format!("{shown} has version {found}; this program reads version {VERSION}");
             return Err(with_help(&message, HELP));
         }
+        let stored: Stored = serde_json::from_str(&text).map_err(no_baseline)?;
         let mut entries: BTreeMap<Key, usize> = BTreeMap::new();
         for it in stored.findings {
             let count = entries.entry((it.file, it.code, it.line)).or_default();
@@ -117,6 +133,10 @@ impl Baseline {
 }
 
 /// Writes the findings of a report down to a severity, and takes them out of it. Returns their number.
+///
+/// # Errors
+///
+/// Something is there that is no baseline, or it cannot be written.
 pub(super) fn write(
     file: &Path,
     report: &mut Report,
@@ -124,6 +144,7 @@ pub(super) fn write(
     least: Severity,
 ) -> Result<usize> {
     let directory = directory(file)?;
+    refuse_other(file)?;
     let mut entries: BTreeMap<Key, usize> = BTreeMap::new();
     report.suppress(|report, it| {
         if it.severity > least {
@@ -148,13 +169,27 @@ pub(super) fn write(
         let _ = write!(text, "{comma}\n    {}", serde_json::to_string(&entry)?);
     }
     text.push_str(if written == 0 { "]\n}\n" } else { "\n  ]\n}\n" });
-    replace(file, &directory, text.as_bytes())
-        .with_context(|| format!("cannot write {}", file.display()))?;
+    replace(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(written)
 }
 
-/// Replaces a file at once: its readers see the old text or the new one.
-fn replace(file: &Path, directory: &Path, bytes: &[u8]) -> Result<()> {
+/// Fails unless the path is free or has a baseline of any version, or an empty file, as `mktemp` makes
+/// one.
+fn refuse_other(file: &Path) -> Result<()> {
+    let Some(text) = read(file, MOST_BYTES, Links::Followed, KEPT)? else {
+        return Ok(());
+    };
+    if text.is_empty() || serde_json::from_str::<Header>(&text).is_ok() {
+        return Ok(());
+    }
+    let message = format!("{} is not a baseline", file.display());
+    Err(with_help(&message, KEPT))
+}
+
+/// Replaces a file at once: its readers see the old text or the new one. A link stays a link.
+fn replace(file: &Path, bytes: &[u8]) -> Result<()> {
+    let old = fs::canonicalize(file).ok();
+    let file = old.as_deref().unwrap_or(file);
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
@@ -162,8 +197,12 @@ fn replace(file: &Path, directory: &Path, bytes: &[u8]) -> Result<()> {
         // As for any new file; the umask takes its part.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut temporary = builder.tempfile_in(directory)?;
+    let mut temporary = builder.tempfile_in(directory(file)?)?;
     temporary.write_all(bytes)?;
+    if old.is_some() {
+        let permissions = fs::metadata(file)?.permissions();
+        temporary.as_file().set_permissions(permissions)?;
+    }
     temporary.as_file().sync_all()?;
     temporary.persist(file)?;
     Ok(())

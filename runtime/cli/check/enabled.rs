@@ -11,7 +11,7 @@ use super::{Args, Format, fix, watch};
 use crate::Exit;
 use crate::cli::display::counted;
 use crate::cli::json;
-use crate::cli::output::with_help;
+use crate::cli::output::{self, with_help};
 use crate::directories;
 use crate::sources::SkillRoot;
 
@@ -33,13 +33,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 /// A check that was made.
 pub(super) struct Made {
     pub(super) exit: Exit,
+    /// Whether somebody still reads stdout.
+    pub(super) is_read: bool,
     /// For each root its declared files that a walk leaves out.
     pub(super) declared: Vec<Vec<String>>,
 }
 
 fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
-    let read = directories::existing(roots)?;
-    let mut counting = Counting::new(args, read)?;
+    let existing = directories::existing(roots)?;
+    let read = existing.len();
+    let mut counting = Counting::new(args, existing)?;
     let mut options = CheckOptions::new(profiles.clone());
     options.policies = counting.policies();
     let fixed = args.fixing.find(&options, |options| {
@@ -48,12 +51,12 @@ fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
         Ok(checked)
     })?;
     if let Some(fixed) = fixed.as_ref().filter(|_| args.fixing.diff) {
-        fix::print_diff(fixed)?;
-        let is_clean = fixed.files.is_empty() && counting.failure(&fixed.checked).is_none();
+        let failure = counting.failure(&fixed.checked);
+        let is_clean = fix::print_diff(fixed, roots, failure.as_deref())?;
         let declared = fixed.checked.declared.clone();
         return Ok(Made::new(is_clean, declared));
     }
-    let applied = fixed.map(|fixed| fix::write(fixed, roots));
+    let applied = fixed.map(|fixed| fix::write(&fixed, roots));
     let (mut checked, bundle) = directories::check(roots, &options)?;
     let against = match &args.against {
         Some(old) => Some(against(old, roots, &checked, bundle)?),
@@ -64,11 +67,12 @@ fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
     }
     counting.apply(&mut checked)?;
     let failure = counting.failure(&checked);
+    let profile = profile(&options, read);
     let outcome = Outcome {
         checked: &checked,
-        options: &options,
         least_shown: counting.least_shown(),
-        summary: summary(&counting, &checked, &options),
+        summary: summary(&counting, &checked, &options, &profile),
+        profile,
         notes: counting.notes(&checked),
         policy: policy(&counting, &checked, &options),
         file_count: files(&checked),
@@ -76,8 +80,12 @@ fn once(args: &Args, profiles: &Profiles, roots: &[SkillRoot]) -> Result<Made> {
         against: against.as_ref(),
         applied: applied.as_ref(),
     };
-    format::print(args, outcome)?;
-    Ok(Made::new(failure.is_none(), checked.declared))
+    // Whoever reads the beginning alone has checked everything.
+    let is_read = output::is_read(format::print(args, outcome))?;
+    Ok(Made {
+        is_read,
+        ..Made::new(failure.is_none(), checked.declared)
+    })
 }
 
 impl Made {
@@ -87,7 +95,11 @@ impl Made {
         } else {
             Exit::ProblemsFound
         };
-        Self { exit, declared }
+        Self {
+            exit,
+            is_read: true,
+            declared,
+        }
     }
 }
 
@@ -119,7 +131,12 @@ fn profiles(names: &[String]) -> Result<Profiles> {
 }
 
 /// `12 skills with 34 files checked for portable: 1 error, 2 warnings, 3 notes (-v shows them)`.
-fn summary(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -> String {
+fn summary(
+    counting: &Counting<'_>,
+    checked: &Checked,
+    options: &CheckOptions,
+    profile: &str,
+) -> String {
     let count = |severity, word| counted(checked.report.count(severity) as u64, word);
     let hidden =
         counting.least_shown() > Severity::Warning || checked.report.count(Severity::Info) == 0;
@@ -129,14 +146,26 @@ fn summary(counting: &Counting<'_>, checked: &Checked, options: &CheckOptions) -
         count => format!(", {count} of them ignored"),
     };
     format!(
-        "{} with {} checked for {}{ignored}: {}, {}, {}{more}",
+        "{} with {} checked for {profile}{ignored}: {}, {}, {}{more}",
         counted(checked.set.offered().len() as u64, "skill"),
         counted(files(checked), "file"),
-        options.profiles.name(),
         count(Severity::Error, "error"),
         count(Severity::Warning, "warning"),
         count(Severity::Info, "note"),
     )
+}
+
+/// For whom these roots are checked: by their settings, or else by the command line.
+fn profile(options: &CheckOptions, roots: usize) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for root in 0..roots {
+        let own = options.policy(root).and_then(|it| it.profiles.as_ref());
+        let name = own.unwrap_or(&options.profiles).name();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
 }
 
 /// What does not count, and by which settings.

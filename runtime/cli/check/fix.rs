@@ -1,19 +1,20 @@
 //! `check --fix`: applies the fixes of findings and writes the files. Each is replaced as a whole or not
 //! at all, and only if it is still what was read.
 
+use std::env;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use similar::TextDiff;
+use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 use skillbundle_compiler::{Applicability, CheckOptions, Checked, Fixed, FixedFile, Refused};
 use tempfile::Builder;
 
 use super::FixArgs;
-use crate::cli::display::{counted, many_lines};
+use crate::cli::display::{counted, escaped, many_lines};
 use crate::cli::json;
-use crate::cli::output::{Output, info, with_help};
+use crate::cli::output::{self, Output, info, with_help};
 use crate::sources::SkillRoot;
 
 /// Lines around a change in a diff.
@@ -70,59 +71,141 @@ impl FixArgs {
     }
 }
 
-/// Prints what would change, for people or for `patch`.
-pub(super) fn print_diff(fixed: &Fixed) -> Result<()> {
-    let mut out = Output::new();
-    let style = out.style();
+/// Prints what would change, for people or for `git apply` and `patch -p1`. `failure` says why what stays
+/// fails, if it does. Returns whether nothing would change and nothing fails.
+pub(super) fn print_diff(
+    fixed: &Fixed,
+    roots: &[SkillRoot],
+    failure: Option<&str>,
+) -> Result<bool> {
+    let roots = real(roots);
+    let here = env::current_dir().and_then(fs::canonicalize);
+    let here = here.unwrap_or_else(|_| "/".into());
+    let mut text = Vec::new();
+    let (mut findings, mut files, mut left) = (0, 0, refused(fixed));
     for file in &fixed.files {
-        for line in diff(file).split_inclusive('\n') {
-            if !out.is_terminal() {
-                out.bytes(line.as_bytes())?;
-                continue;
-            }
-            let line = many_lines(line.trim_end_matches('\n'));
-            let code = match line.as_bytes() {
-                [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "1",
-                [b'+', ..] => "32",
-                [b'-', ..] => "31",
-                [b'@', ..] => "36",
-                _ => "0",
-            };
-            out.line(&style.styled(code, &line))?;
+        if let Err(error) = may_write(file, &roots) {
+            left.push((file.file.clone(), error.to_string()));
+            continue;
         }
+        findings += file.count;
+        files += 1;
+        text.extend(diff(file, &here));
     }
-    out.finish()?;
-    for Refused { finding, reason } in &fixed.refused {
-        info(&format!(
-            "not fixed: {}: {}: {reason}",
-            finding.file, finding.code
-        ));
+    output::is_read(print_lines(&text))?;
+    for (place, reason) in left {
+        info(&escaped(&format!("not fixed: {place}: {reason}")));
     }
+    let findings = counted(findings as u64, "finding");
+    let of_files = counted(files, "file");
     info(&format!(
-        "{} in {} can be fixed; nothing was written",
-        counted(fixed.count() as u64, "finding"),
-        counted(fixed.files.len() as u64, "file"),
+        "{findings} in {of_files} can be fixed; nothing was written"
     ));
-    Ok(())
+    let reason = if files > 0 {
+        Some("files would change")
+    } else {
+        failure
+    };
+    info(&match reason {
+        Some(reason) => escaped(&format!("exit code 1: {reason}")).into_owned(),
+        None => "exit code 0".to_owned(),
+    });
+    Ok(reason.is_none())
 }
 
-fn diff(file: &FixedFile) -> String {
-    let before = String::from_utf8_lossy(&file.on_disk.bytes);
-    let after = String::from_utf8_lossy(&file.text);
-    let name = file.file.escape_debug().to_string();
-    TextDiff::from_lines(&*before, &*after)
-        .unified_diff()
-        .context_radius(CONTEXT)
-        .header(&name, &name)
-        .to_string()
+/// Prints a diff: as it is in a pipe, and on a terminal in colours and without what that would obey.
+fn print_lines(diff: &[u8]) -> Result<()> {
+    let mut out = Output::new();
+    if !out.is_terminal() {
+        out.bytes(diff)?;
+        return Ok(out.finish()?);
+    }
+    let style = out.style();
+    for line in String::from_utf8_lossy(diff).lines() {
+        let line = many_lines(line);
+        let code = match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "1",
+            [b'+', ..] => "32",
+            [b'-', ..] => "31",
+            [b'@', ..] => "36",
+            _ => "0",
+        };
+        out.line(&style.styled(code, &line))?;
+    }
+    Ok(out.finish()?)
+}
+
+/// A unified diff, byte for byte. A line ends at `\n` alone, as for those who apply it.
+fn diff(file: &FixedFile, here: &Path) -> Vec<u8> {
+    let (before, after) = (lines(&file.on_disk.bytes), lines(&file.text));
+    let changes = capture_diff_slices(Algorithm::Myers, &before, &after);
+    let path = file.on_disk.path.strip_prefix(here);
+    let path = path.unwrap_or(&file.on_disk.path).to_string_lossy();
+    let mut out = Vec::new();
+    for (mark, side) in [("---", 'a'), ("+++", 'b')] {
+        let name = patch_name(&format!("{side}/{}", path.trim_start_matches('/')));
+        out.extend(format!("{mark} {name}\n").bytes());
+    }
+    for hunk in group_diff_ops(changes, CONTEXT) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
+            continue;
+        };
+        // An empty range is named by the line before it.
+        let shown = |start: usize, end: usize| match end - start {
+            0 => format!("{start},0"),
+            count => format!("{},{count}", start + 1),
+        };
+        let old = shown(first.old_range().start, last.old_range().end);
+        let new = shown(first.new_range().start, last.new_range().end);
+        out.extend(format!("@@ -{old} +{new} @@\n").bytes());
+        for change in &hunk {
+            if let DiffOp::Equal { .. } = change {
+                push_lines(b' ', &before[change.old_range()], &mut out);
+            } else {
+                push_lines(b'-', &before[change.old_range()], &mut out);
+                push_lines(b'+', &after[change.new_range()], &mut out);
+            }
+        }
+    }
+    out
+}
+
+fn lines(text: &[u8]) -> Vec<&[u8]> {
+    text.split_inclusive(|it| *it == b'\n').collect()
+}
+
+fn push_lines(mark: u8, lines: &[&[u8]], out: &mut Vec<u8>) {
+    for line in lines {
+        out.push(mark);
+        out.extend_from_slice(line);
+        if !line.ends_with(b"\n") {
+            out.extend_from_slice(b"\n\\ No newline at end of file\n");
+        }
+    }
+}
+
+/// A name as git writes it in a diff: in quotes if it could be read as something else, and with a tab
+/// after it if it has a space.
+fn patch_name(name: &str) -> String {
+    let is_plain = |it: char| !it.is_control() && !matches!(it, '"' | '\\');
+    if name.chars().all(is_plain) {
+        let end = if name.contains(' ') { "\t" } else { "" };
+        return format!("{name}{end}");
+    }
+    let mut quoted = String::from("\"");
+    for byte in name.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            0x20..=0x7e => quoted.push(char::from(byte)),
+            _ => quoted.extend(format!("\\{byte:03o}").chars()),
+        }
+    }
+    quoted + "\""
 }
 
 /// Writes the files.
-pub(super) fn write(fixed: Fixed, roots: &[SkillRoot]) -> Applied {
-    let roots = roots
-        .iter()
-        .filter_map(|root| fs::canonicalize(&root.dir).ok());
-    let roots: Vec<PathBuf> = roots.collect();
+pub(super) fn write(fixed: &Fixed, roots: &[SkillRoot]) -> Applied {
+    let roots = real(roots);
     let mut applied = Applied::default();
     for file in &fixed.files {
         match write_file(file, &roots) {
@@ -137,27 +220,36 @@ pub(super) fn write(fixed: Fixed, roots: &[SkillRoot]) -> Applied {
             Err(error) => applied.left.push((file.file.clone(), error.to_string())),
         }
     }
-    let refused = fixed.refused.into_iter().map(|it| {
-        let place = format!("{}: {}", it.finding.file, it.finding.code);
-        (place, it.reason)
-    });
-    applied.left.extend(refused);
+    applied.left.extend(refused(fixed));
     applied
 }
 
-/// Replaces one file: a temporary file beside it gets its permissions, is written to the disk, and takes
-/// its name.
+/// The real paths of roots.
+fn real(roots: &[SkillRoot]) -> Vec<PathBuf> {
+    let roots = roots.iter();
+    let real = roots.filter_map(|root| fs::canonicalize(&root.dir).ok());
+    real.collect()
+}
+
+/// The fixes that would have changed something else: the place and the reason.
+fn refused(fixed: &Fixed) -> Vec<(String, String)> {
+    let refused = fixed.refused.iter();
+    let of_finding = |Refused { finding, reason }: &Refused| {
+        let place = format!("{}: {}", finding.file, finding.code);
+        (place, reason.clone())
+    };
+    refused.map(of_finding).collect()
+}
+
+/// Replaces one file: a temporary file beside it gets its owner and permissions, is written to the disk,
+/// and takes its name.
 fn write_file(file: &FixedFile, roots: &[PathBuf]) -> Result<()> {
     let path = &file.on_disk.path;
-    let dir = path.parent().filter(|_| is_within(path, roots));
-    let dir = dir.ok_or_else(|| anyhow!("it lies outside of the directories that were named"))?;
-    let metadata = unchanged(file)?;
-    if metadata.permissions().readonly() {
-        return Err(anyhow!("it is read-only"));
-    }
+    let (dir, metadata) = may_write(file, roots)?;
     let mut temporary = Builder::new().prefix(".skillbundle-").tempfile_in(dir)?;
     temporary.write_all(&file.text)?;
     let written = temporary.as_file();
+    keep_owner(written, &metadata);
     written.set_permissions(metadata.permissions())?;
     written.sync_all()?;
     // An editor may have saved it meanwhile.
@@ -166,6 +258,29 @@ fn write_file(file: &FixedFile, roots: &[PathBuf]) -> Result<()> {
     sync(dir);
     Ok(())
 }
+
+/// The directory and metadata of a file that may be replaced.
+fn may_write<'a>(file: &'a FixedFile, roots: &[PathBuf]) -> Result<(&'a Path, Metadata)> {
+    let path = &file.on_disk.path;
+    let dir = path.parent().filter(|_| is_within(path, roots));
+    let dir = dir.ok_or_else(|| anyhow!("it lies outside of the directories that were named"))?;
+    let metadata = unchanged(file)?;
+    if metadata.permissions().readonly() {
+        return Err(anyhow!("it is read-only"));
+    }
+    Ok((dir, metadata))
+}
+
+/// Gives a file the owner and group of another one. Only the superuser can give a file away; for others
+/// it is theirs, as after any save that replaces it.
+#[cfg(unix)]
+fn keep_owner(file: &File, of: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let _ = fchown(file, Some(of.uid()), Some(of.gid()));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) {}
 
 /// The file's metadata, if it is what was read and no link has taken its place.
 fn unchanged(file: &FixedFile) -> Result<Metadata> {
@@ -197,14 +312,14 @@ impl Applied {
     pub(super) fn lines(&self) -> Vec<String> {
         let left = self.left.iter();
         let left = left.map(|(place, reason)| format!("not fixed: {place}: {reason}"));
-        let notes = self.notes.iter().cloned();
+        let notes = self.notes.iter().map(|note| format!("note: {note}"));
         let total = format!(
             "fixed {} in {}",
             counted(self.count as u64, "finding"),
             counted(self.files as u64, "file"),
         );
         let lines = left.chain(notes).chain([total]);
-        lines.map(|line| many_lines(&line).into_owned()).collect()
+        lines.collect()
     }
 
     /// The same for programs.

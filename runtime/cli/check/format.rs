@@ -4,21 +4,22 @@ use std::env;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use skillbundle_compiler::{CheckOptions, Checked, Run, Severity};
+use skillbundle_compiler::{Checked, Run, Severity};
 
 use super::against::Against;
 use super::fix::{self, Applied};
 use super::{Args, Format};
 use crate::Exit;
-use crate::cli::display::many_lines;
+use crate::cli::display::escaped;
 use crate::cli::json::{self, Envelope};
 use crate::cli::output::Output;
 
 /// What is printed.
 pub(super) struct Outcome<'a> {
     pub(super) checked: &'a Checked,
-    pub(super) options: &'a CheckOptions,
     pub(super) least_shown: Severity,
+    /// For whom was checked.
+    pub(super) profile: String,
     /// One line about everything.
     pub(super) summary: String,
     /// Lines about what does not count.
@@ -48,40 +49,68 @@ pub(super) fn print(args: &Args, it: Outcome<'_>) -> Result<()> {
                 exit_reason: it.failure,
             }))?;
         }
+        Format::Markdown => out.bytes(page(&it).as_bytes())?,
         format => {
             let shown = it.checked.report.clone().at_least(it.least_shown);
             let style = out.style();
             let findings = match (format, style.width) {
                 (Format::Short, _) => shown.render_plain(),
                 (Format::Github, _) => shown.errors_first().render_github(&directory),
-                (Format::Markdown, _) => shown.render_markdown(),
                 (_, Some(columns)) => shown.render_terminal(style.color, columns),
                 (_, None) => shown.render_human(style.color),
             };
-            if format == Format::Markdown {
-                out.line(&heading(&it))?;
-                out.bytes(findings.as_bytes())?;
-                if let Some(against) = it.against {
-                    out.line("")?;
-                    out.bytes(against.to_markdown().as_bytes())?;
+            out.bytes(findings.as_bytes())?;
+            if let Some(against) = it.against.filter(|_| format == Format::Human) {
+                against.print(&mut out, args.verbose)?;
+            }
+            let remaining = fix::remaining(it.checked).filter(|_| format == Format::Human);
+            let lines = [it.summary.clone()].into_iter().chain(it.notes.clone());
+            for line in applied(&it)
+                .chain(lines)
+                .chain(remaining)
+                .chain([ending(&it)])
+            {
+                // These lines quote the names of files, too.
+                let line = escaped(&line);
+                match format {
+                    Format::Github => out.line(&skillbundle_compiler::github_text(&line))?,
+                    _ => out.line(&line)?,
                 }
-            } else {
-                out.bytes(findings.as_bytes())?;
-                if let Some(against) = it.against.filter(|_| format == Format::Human) {
-                    against.print(&mut out, args.verbose)?;
-                }
-                let applied = it.applied.iter().flat_map(|it| it.lines());
-                let remaining = fix::remaining(it.checked).filter(|_| format == Format::Human);
-                let notes = it.notes.iter().map(|note| many_lines(note).into_owned());
-                let lines = applied.chain([it.summary.clone()]).chain(notes);
-                for line in lines.chain(remaining) {
-                    out.line(&line)?;
-                }
-                out.line(&ending(&it))?;
             }
         }
     }
     Ok(out.finish()?)
+}
+
+/// What became of fixes.
+fn applied(it: &Outcome<'_>) -> impl Iterator<Item = String> {
+    it.applied.iter().flat_map(|it| it.lines())
+}
+
+/// Bytes of a comment on GitHub.
+const COMMENT_BYTES: usize = 65_536;
+
+/// A comment for a pull request. Of a longer one the end is left out.
+fn page(it: &Outcome<'_>) -> String {
+    const CUT: &str = "\nThe rest is left out, since a comment has an end.\n";
+    let shown = it.checked.report.clone().at_least(it.least_shown);
+    let notes: Vec<String> = applied(it).chain(it.notes.iter().cloned()).collect();
+    let outcome = match it.failure {
+        Some(reason) => format!("failed: {reason}"),
+        None => "passed".to_owned(),
+    };
+    let mut page = shown.render_markdown(&outcome, &it.summary, &notes);
+    if let Some(against) = it.against {
+        page.push('\n');
+        page += &against.to_markdown();
+    }
+    if page.len() > COMMENT_BYTES {
+        let most = &page.as_bytes()[..COMMENT_BYTES - CUT.len()];
+        let end = most.iter().rposition(|it| *it == b'\n');
+        page.truncate(end.map_or(0, |it| it + 1));
+        page += CUT;
+    }
+    page
 }
 
 /// The schema of the JSON form.
@@ -93,6 +122,15 @@ pub(super) fn print_schema() -> Result<Exit> {
     out.bytes(SCHEMA.as_bytes())?;
     out.finish()?;
     Ok(Exit::Success)
+}
+
+/// The annotation of a run that failed.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "a build without the compiler has none"
+)]
+pub(crate) fn failure_annotation(message: &str, help: Option<&str>) -> Option<String> {
+    Some(skillbundle_compiler::github_failure(message, help))
 }
 
 /// The log of a run that failed.
@@ -115,14 +153,6 @@ fn ending(it: &Outcome<'_>) -> String {
     }
 }
 
-fn heading(it: &Outcome<'_>) -> String {
-    let how = match it.failure {
-        Some(reason) => format!("failed: {reason}"),
-        None => "passed".to_owned(),
-    };
-    format!("### skillbundle check {how}\n\n{}", it.summary)
-}
-
 fn body(it: Outcome<'_>) -> json::Check<'_> {
     let Checked { report, set, .. } = it.checked;
     json::Check {
@@ -132,7 +162,7 @@ fn body(it: Outcome<'_>) -> json::Check<'_> {
         info_count: report.count(Severity::Info),
         skill_count: set.offered().len(),
         file_count: it.file_count,
-        profile: it.options.profiles.name(),
+        profile: it.profile,
         failure: it.failure,
         policy: it.policy,
         fixed_count: it.applied.map_or(0, |it| it.count),

@@ -1,7 +1,7 @@
 //! `--watch`: checks again whenever files change, and goes on whatever a check runs into.
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,6 +16,7 @@ use super::{Args, settings};
 use crate::Exit;
 use crate::cli::output::{self, info, with_help};
 use crate::directories;
+use crate::repositories;
 use crate::sources::SkillRoot;
 
 /// How often it is looked whether something has changed: one system call.
@@ -39,8 +40,8 @@ pub(super) fn run(
         })?;
         begin();
         match check() {
+            Ok(made) if !made.is_read => return Ok(Exit::Success),
             Ok(made) => declared = made.declared,
-            Err(error) if output::is_closed_pipe(&error) => return Ok(Exit::Success),
             // A file that is half written, or a root that is gone for a moment: it is fixed by a change.
             Err(error) => {
                 let (message, help) = output::describe(&error);
@@ -83,6 +84,20 @@ fn begin() {
     info(&format!("{clear}--- {time} UTC ---"));
 }
 
+/// The files of git that decide what a revision is, as far as their directories are there. None if it is
+/// no revision, or a root is in no repository: the check says so.
+fn references(roots: &[SkillRoot], revision: &str) -> Vec<PathBuf> {
+    let (timeout, _) = repositories::limits();
+    let of_root = |root: &SkillRoot| {
+        skillbundle_git::reference_files(&root.dir, revision, timeout).unwrap_or_default()
+    };
+    let mut files: Vec<PathBuf> = roots.iter().flat_map(of_root).collect();
+    files.retain(|file| file.parent().is_some_and(Path::is_dir));
+    files.sort();
+    files.dedup();
+    files
+}
+
 /// What a check reads.
 fn places(args: &Args, roots: &[SkillRoot], declared: &[Vec<String>]) -> WatchPaths {
     let mut places = directories::watched(roots, declared);
@@ -92,6 +107,10 @@ fn places(args: &Args, roots: &[SkillRoot], declared: &[Vec<String>]) -> WatchPa
         let found = settings::find(roots).unwrap_or_default();
         let baselines = found.iter().flatten().filter_map(|it| it.baseline.clone());
         places.files.extend(baselines);
+    }
+    let revisions = [&args.policy.changed_since, &args.against];
+    for revision in revisions.into_iter().flatten() {
+        places.files.extend(references(roots, revision));
     }
     let typed: Option<PathBuf> = args.policy.baseline.clone();
     let typed = typed.and_then(|it| std::path::absolute(it).ok());

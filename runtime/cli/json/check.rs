@@ -26,7 +26,7 @@ pub(crate) struct Check<'a> {
     pub(crate) info_count: usize,
     pub(crate) skill_count: usize,
     pub(crate) file_count: u64,
-    pub(crate) profile: &'a str,
+    pub(crate) profile: String,
     pub(crate) failure: Option<&'a str>,
     #[serde(flatten)]
     pub(crate) policy: CheckPolicy,

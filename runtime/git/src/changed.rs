@@ -15,7 +15,7 @@ pub struct Changes {
     /// The top of its working tree.
     pub top: PathBuf,
     /// The files that were changed, added or removed, relative to the top. A directory stands for a
-    /// repository in this one that is not known to it.
+    /// submodule at another commit, or for a repository in this one that is not known to it.
     pub files: BTreeSet<PathBuf>,
 }
 
@@ -56,7 +56,9 @@ pub fn changed_since(
         "--no-relative",
         "--no-ext-diff",
         "--no-textconv",
-        "--ignore-submodules=all",
+        // Another commit counts. What is not committed in them is for their own git to tell, which
+        // would obey their configuration.
+        "--ignore-submodules=dirty",
         &base,
         "--",
     ];
@@ -68,6 +70,38 @@ pub fn changed_since(
         files.extend(names.split(|it| *it == 0).filter_map(path));
     }
     Ok(Changes { top, files })
+}
+
+/// The files of git that change when `revision` names another commit, or another one is checked out, in
+/// the repository around `directory`: for callers that look again then. Some of them may not exist.
+///
+/// # Errors
+///
+/// The directory is in no repository, git fails, or it takes longer than `timeout`.
+pub fn reference_files(
+    directory: &Path,
+    revision: &str,
+    timeout: Duration,
+) -> Result<Vec<PathBuf>, GitError> {
+    let repository = Repository::around(directory, timeout)?;
+    let mut names: Vec<String> = ["HEAD", "logs/HEAD", "FETCH_HEAD", "packed-refs"]
+        .map(str::to_owned)
+        .into();
+    // `main` of `main~2`, `main@{1}` and `main^{commit}`.
+    let branch = revision.split(['~', '^', '@', ':']).next();
+    let branch = branch.filter(|it| !it.is_empty() && check_revision(it).is_ok());
+    let kinds = ["heads", "remotes", "tags"];
+    names.extend(
+        kinds
+            .iter()
+            .filter_map(|kind| Some(format!("refs/{kind}/{}", branch?))),
+    );
+    let mut arguments = vec!["rev-parse", "--path-format=absolute"];
+    for name in &names {
+        arguments.extend(["--git-path", name]);
+    }
+    let files = repository.git(&arguments)?;
+    Ok(files.lines().map(PathBuf::from).collect())
 }
 
 fn merge_base(

@@ -19,7 +19,7 @@ mod state;
 mod token;
 mod tree;
 
-pub use changed::{Changes, changed_since};
+pub use changed::{Changes, changed_since, reference_files};
 pub use checkout::{Head, Revision, write_head, write_revision};
 pub use error::GitError;
 pub use kept::{Kept, kept};

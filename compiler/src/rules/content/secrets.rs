@@ -2,6 +2,9 @@
 //! made up is left out. No message repeats more of it than its prefix.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::{Findings, MOST_READ, Text, at_most};
 use crate::diagnostic::Code;
@@ -98,7 +101,7 @@ const MOST_KIND: usize = 16;
 /// The fewest characters of a private key that is none for show.
 const LEAST_KEY: usize = 100;
 
-/// What made-up credentials have in them, in lower case.
+/// What made-up credentials have in them, in any case.
 const PLACEHOLDERS: &[&str] = &[
     "1234567",
     "abc123",
@@ -119,6 +122,12 @@ const PLACEHOLDERS: &[&str] = &[
     "xxxx",
     "your",
 ];
+
+static MADE_UP: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let builder = &mut AhoCorasick::builder();
+    let automaton = builder.ascii_case_insensitive(true).build(PLACEHOLDERS);
+    automaton.expect("a table of short words makes a small automaton")
+});
 
 /// The payloads of well-known example tokens: `"sub":"1234567890"` of jwt.io, and the key of every
 /// local Supabase.
@@ -265,7 +274,7 @@ fn is_made_up(body: &str) -> bool {
         || !has_digit
         || ordered(bytes, 1) > MOST_ORDERED
         || ordered(bytes, 2) > MOST_ORDERED
-        || PLACEHOLDERS.iter().any(|it| lower.contains(it))
+        || MADE_UP.is_match(body)
 }
 
 /// The most characters in a row that are each the successor of, or equal to, the one `step` before:

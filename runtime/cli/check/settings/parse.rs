@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::FailOn;
 use super::Settings;
+use crate::cli::display::escaped;
 use crate::cli::output::with_help;
 
 /// The table that everything is in, and its keys.
@@ -275,6 +276,8 @@ impl Reader<'_> {
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default();
         let column = column.chars().count() + 1;
-        with_help(&format!("{}:{line}:{column}: {message}", self.file), help)
+        let message = format!("{}:{line}:{column}: {message}", self.file);
+        // A name in the message is whatever stands in the file.
+        with_help(&escaped(&message), help)
     }
 }
