@@ -144,6 +144,13 @@ impl Checker<'_> {
         }
     }
 
+    /// Where a part of a value is, if it is written in the file as it is read.
+    fn within(&self, value: Span, part: &str) -> Span {
+        let source = self.source.document.source(&value.range());
+        let at = source.find(part).map(|at| value.start + at);
+        at.map_or(value, |at| Span::from(at..at + part.len()))
+    }
+
     fn report(&self, code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         self.source.document.diagnostic(code, message).at(span)
     }
@@ -192,11 +199,15 @@ impl Checker<'_> {
         let mut out = Vec::new();
         let lengths = DESCRIPTION.iter().map(|row| (row.1.of(text), row));
         let exceeded: Vec<_> = lengths.filter(|(length, row)| *length > row.0).collect();
-        if let Some((length, (most, ..))) = exceeded.first() {
+        if let Some((length, (most, count, ..))) = exceeded.first() {
             let effects: Vec<&str> = exceeded.iter().map(|(_, row)| row.3).collect();
+            let counted = match count {
+                Count::WithoutTags => " as VS Code counts them",
+                _ => "",
+            };
             let message =
-                format!("the description has {length} characters, and {most} are allowed");
-            let help = format!("shorten it; otherwise {}", effects.join(", "));
+                format!("the description has {length} characters{counted}, and {most} are allowed");
+            let help = format!("shorten it; otherwise {}", listed(&effects));
             let elsewhere: Vec<_> = exceeded
                 .iter()
                 .flat_map(|(_, row)| row.2.iter())
@@ -209,10 +220,12 @@ impl Checker<'_> {
             );
         }
         if let Some(tag) = tag(text) {
+            let span = self.within(span, tag);
             let message = format!("the description has the tag `{}`", shortened(tag));
             let help = "write it without `<` and `>`; hosts cut tags or refuse them, since a description stands in the system prompt";
             out.push(self.report(Code::DescriptionTag, span, message).help(help));
         } else if let Some(cut) = cut_as_tag(text) {
+            let span = self.within(span, &text[cut.clone()]);
             let cut = shortened(&text[cut]);
             let message = format!("VS Code cuts `{cut}` out of the description, like a tag");
             let diagnostic = self.report(Code::DescriptionTag, span, message);
@@ -252,7 +265,7 @@ impl Checker<'_> {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
             };
-            let message = format!("`{}` in `metadata` is {what}{more}", first.key.text);
+            let message = format!("{what}{more}");
             let help = "the specification has a map of text to text; put the value in quotes, or make it one line of text";
             let span = Span::from(&first.key.range);
             let diagnostic = self.report(Code::MetadataShape, span, message).help(help);
@@ -295,20 +308,21 @@ impl Checker<'_> {
         Some(self.report(Code::UnsupportedKey, span, message).help(help))
     }
 
-    /// What an entry of the metadata is, if its key or value is no text.
+    /// What is wrong with an entry of the metadata, if its key or value is no text.
     fn no_text(&self, entry: &Entry) -> Option<String> {
         let key = &entry.key.text;
         let is_plain = self.source.document.source(&entry.key.range) == key;
         if let Some(what) = misread_as(key).filter(|_| is_plain) {
-            return Some(format!("{what} as a key"));
+            return Some(format!("the key `{key}` in `metadata` is {what}"));
         }
+        let is = format!("`{key}` in `metadata` is");
         let NodeKind::Scalar { text, style } = &entry.value.kind else {
-            return Some(entry.value.describe().to_owned());
+            return Some(format!("{is} {}", entry.value.describe()));
         };
         let what = misread_as(text).filter(|_| *style == Style::Plain)?;
         Some(match loses_digits(text) {
-            Some(read) => format!("{what}, which others write `{read}`"),
-            None => what.to_owned(),
+            Some(read) => format!("{is} {what}, which others write `{read}`"),
+            None => format!("{is} {what}"),
         })
     }
 
@@ -400,10 +414,7 @@ impl Checker<'_> {
         });
         let (name, meant) = found?;
         let value = self.fields.value_span(key)?;
-        let text = self.source.document.source(&value.range());
-        let at = text.find(name).map_or(value, |at| {
-            Span::from(value.start + at..value.start + at + name.len())
-        });
+        let at = self.within(value, name);
         let message = format!("Claude Code has no tool `{name}`");
         let diagnostic = self.report(Code::UnsupportedValue, at, message);
         Some(
@@ -532,6 +543,14 @@ fn cut_as_tag(text: &str) -> Option<Range<usize>> {
             return Some(open..close + 1);
         }
         from = close + 1;
+    }
+}
+
+/// Phrases in a row.
+fn listed(phrases: &[&str]) -> String {
+    match phrases {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        phrases => phrases.concat(),
     }
 }
 

@@ -54,8 +54,9 @@ const DIRECTIONS: &[&str] = &[
 /// Most references of one file to files that do not exist that are reported one by one.
 const MOST_BROKEN: usize = 50;
 
-/// Directories of a skill whose pages the reader is sent to: their references are the skill's too. Pages
-/// elsewhere are as often templates, whose links are for another place.
+/// Directories of a skill whose pages the reader is sent to: their references are the skill's too, like
+/// those of pages beside its text that it links to. Pages elsewhere are as often templates, whose links
+/// are for another place.
 const READ_NEXT: &[&str] = &["reference", "references"];
 
 /// Most files in a folder among which a similar name is looked for.
@@ -133,8 +134,13 @@ pub(super) fn check(
             out,
         );
     }
-    for file in entry.files.iter().filter(|it| is_read_next(&it.path)) {
+    let linked = linked(draft);
+    let pages = entry.files.iter().filter(|it| is_markdown(&it.path));
+    for file in pages {
         let path = join(home, &file.path);
+        if !is_read_next(&file.path) && !linked.contains(&path) {
+            continue;
+        }
         let is_own = ancestors(&path)
             .take_while(|it| *it != home)
             .all(|it| !homes.contains(it));
@@ -153,10 +159,26 @@ pub(super) fn check(
     }
 }
 
-/// Whether a file of a skill is a page that the reader is sent to.
+/// Whether a page of a skill is in a directory of pages that the reader is sent to.
 fn is_read_next(path: &str) -> bool {
     let (top, _) = path.split_once('/').unwrap_or_default();
-    is_markdown(path) && READ_NEXT.contains(&top)
+    READ_NEXT.contains(&top)
+}
+
+/// The pages beside the skill's text that it links to. Those in other directories are as often templates.
+fn linked(draft: &Draft) -> BTreeSet<String> {
+    let (entry, above) = (&draft.entry, directory(&draft.entry.file_path));
+    let body = entry.source.get(entry.body.clone()).unwrap_or_default();
+    let has_other_pages = entry
+        .files
+        .iter()
+        .any(|it| !it.path.contains('/') && is_markdown(&it.path));
+    let text = str::from_utf8(body).ok().filter(|_| has_other_pages);
+    let links = scan::candidates(text.unwrap_or_default());
+    let links = links.filter(|it| it.notation == Notation::Link);
+    let paths = links.filter_map(|it| path_of(it.target, it.notation));
+    let beside = paths.filter(|it| !it.contains('/') && is_markdown(it));
+    beside.filter_map(|it| resolve(above, &it)).collect()
 }
 
 /// One diagnostic for all references that lead out of a skill, since they are fixed together.

@@ -67,12 +67,12 @@ fn what_a_host_refuses_or_cuts_is_an_error_for_it() {
         (
             described(&tagged),
             "vscode",
-            &["error description-tag 3:14"],
+            &["error description-tag 3:15"],
         ),
         (
             described("\"if a < b and c > d\""),
             "vscode",
-            &["error description-tag 3:14"],
+            &["error description-tag 3:20"],
         ),
         (described("\"if a < b and c > d\""), "claude", &[]),
         (described("\"a <> b -> c\""), "vscode", &[]),

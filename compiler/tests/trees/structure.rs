@@ -244,6 +244,29 @@ fn references_that_lead_nowhere_are_found_however_they_are_written() {
 }
 
 #[test]
+fn pages_that_the_text_links_to_are_read_for_references() {
+    for (body, path, is_read) in [
+        ("See [it](guide.md#part).", "guide.md", true),
+        ("See it.", "guide.md", false),
+        ("See [it](templates/page.md).", "templates/page.md", false),
+        ("See it.", "references/guide.md", true),
+    ] {
+        let tree = Tree::new();
+        tree.file(
+            "r/a/SKILL.md",
+            skill("a", "Does a. Use it for a.") + body + "\n",
+        );
+        tree.file(&format!("r/a/{path}"), "[x](none.md)\n");
+        let expected = is_read.then(|| format!("warning broken-reference a/{path}"));
+        assert_eq!(
+            findings(&tree, &["skillbundle"]),
+            Vec::from_iter(expected),
+            "{body}"
+        );
+    }
+}
+
+#[test]
 fn what_is_no_reference_to_a_file_of_the_skill_is_left_alone() {
     for body in [
         "[a](references/my%20file.md) [b](<references/my file.md>)",
