@@ -257,3 +257,41 @@ fn a_description_of_open_tags_is_read_once() {
     let found = found(&fenced(&text), "s", "vscode", &[]);
     assert_eq!(found, ["error description-too-long 3:14"]);
 }
+
+#[test]
+fn a_comment_that_allows_nothing_says_why() {
+    let text = |comment: &str| {
+        format!(
+            "---\nname: s\ndescription: Use it for tests.\n---\n{comment}\n[a](x.md)\n{}",
+            "line\n".repeat(500)
+        )
+    };
+    for (comment, expected) in [
+        (
+            "<!-- skillbundle: allow long-text: it is a table -->",
+            "whole file|allow-file long-text",
+        ),
+        (
+            "<!--\nskillbundle: allow broken-reference: made later\n-->",
+            "several lines|on one line",
+        ),
+        ("```\n<!--\nskillbundle: allow x: y\n-->\n```", ""),
+        ("text\nskillbundle: allow x: y\n", ""),
+    ] {
+        let tree = Tree::new();
+        tree.file("r/s/SKILL.md", text(comment));
+        let options = CheckOptions::new(Profiles::own());
+        let checked = check(&tree.roots(&["r"]), &options).expect("the root can be read");
+        let found = checked.report;
+        let found = found.diagnostics().iter();
+        let about: Vec<_> = found
+            .filter(|it| it.code.as_str().ends_with("-suppression"))
+            .collect();
+        assert_eq!(about.len(), usize::from(!expected.is_empty()), "{about:?}");
+        for it in about {
+            let said = format!("{} {}", it.message, it.help.as_deref().unwrap_or_default());
+            let mut parts = expected.split('|');
+            assert!(parts.all(|part| said.contains(part)), "{said}");
+        }
+    }
+}
