@@ -50,6 +50,7 @@ pub(crate) fn read(
         compare_names(source, directory, &name, name_span, out);
     }
     if source.check {
+        out.extend(linked_file(source, directory));
         fields::check(source, &fields, &folder_name(source, directory), out);
     }
     let declared = assets::declarations(source.document, out);
@@ -69,6 +70,22 @@ pub(crate) fn read(
     let content = FileOrigin::Directory(directory.to_owned(), declared);
     let draft = Draft::new(entry, source.shown.to_owned(), name_span, content);
     Some(draft.with_contract(source.document, out))
+}
+
+/// Reports a `SKILL.md` that is a link itself, not in a folder that is one.
+fn linked_file(source: &MarkdownFile<'_>, directory: &str) -> Option<Diagnostic> {
+    let folder = source
+        .root
+        .find(directory)
+        .and_then(|at| source.root.get(at));
+    let folder = folder.map_or(&source.root.real, |it| &it.real);
+    let entry = source.entry;
+    let is_link = entry.by_link && entry.real != folder.join(file_name(&entry.path));
+    is_link.then(|| {
+        let message = "this file is a link, and Codex does not follow links to files";
+        Diagnostic::new(Code::LinkedSkillFile, source.shown, message)
+            .help("link the whole folder instead, or put a copy here")
+    })
 }
 
 /// A text that must not be missing or blank.

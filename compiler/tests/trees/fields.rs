@@ -85,6 +85,23 @@ fn what_a_host_refuses_or_cuts_is_an_error_for_it() {
             &["error fragile-fence 5:3"],
         ),
         (described("|\n  a\n  ---\n  b"), "gemini", &[]),
+        (
+            described("\"a\n  ----\n  b\""),
+            "claude",
+            &["error fragile-fence 4:3"],
+        ),
+        (described("|\n  ----\n  b"), "claude", &[]),
+        (
+            "name: \"a:b\"\ndescription: Use it.\n".to_owned(),
+            "gemini",
+            &["warning name-characters 2:7"],
+        ),
+        (named("allowed-tools: Read, Grep\n"), "gh", &[]),
+        (
+            named("allowed-tools: [Read, Grep]\n"),
+            "gh",
+            &["error tool-list-shape 4:16"],
+        ),
         (named("license: [MIT]\n"), "spec", &["error not-text 4:10"]),
         (
             named("license: [MIT]\n"),

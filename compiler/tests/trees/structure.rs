@@ -330,7 +330,24 @@ fn a_page_that_a_link_makes_a_skill_is_read() {
     tree.file("r/b/SKILL.md", skill("b", "Does b. Use it for b."));
     fs::create_dir_all(tree.path("r/a")).expect("a directory can be made");
     tree.link("r/a/SKILL.md", "../real.md");
-    assert_eq!(findings(&tree, &["claude"]), [""; 0]);
+    assert_eq!(
+        findings(&tree, &["claude"]),
+        ["info linked-skill-file a/SKILL.md"]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_skill_file_that_is_a_link_is_not_found_by_every_host() {
+    let tree = Tree::new();
+    tree.file("r/shared/a.txt", skill("a", "Does a. Use it for a."));
+    tree.file("r/real/b/SKILL.md", skill("b", "Does b. Use it for b."));
+    fs::create_dir_all(tree.path("r/a")).expect("a directory can be made");
+    tree.link("r/a/SKILL.md", "../shared/a.txt");
+    tree.link("r/b", "real/b");
+    let found = findings(&tree, &["codex"]);
+    let about: Vec<_> = found.iter().filter(|it| it.starts_with("error")).collect();
+    assert_eq!(about, ["error linked-skill-file a/SKILL.md"]);
 }
 
 #[test]
