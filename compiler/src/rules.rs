@@ -878,9 +878,9 @@ rules! {
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\nFill it.\n"
         source "gitattributes, eol"
     }
-    PartlyChecked "partly-checked" Info "The file is so large that only its beginning was checked."
+    PartlyChecked "partly-checked" Info "Only a part of the file was checked, since it is too large or nested too deeply."
     {
-        why "What follows the first MiB may have anything that other rules report."
+        why "What was not checked may have anything that other rules report."
         bad "(a text of more than 1 MiB)"
         good "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\n---\nOpen the form.\n"
         source "The limit of this program"

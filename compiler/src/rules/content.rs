@@ -204,7 +204,7 @@ pub(crate) fn credentials(bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// The beginning of a text, of at most so many bytes.
-fn at_most(text: &str, bytes: usize) -> &str {
+pub(in crate::rules) fn at_most(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -51,6 +51,9 @@ const DIRECTIONS: &[&str] = &[
     "use",
 ];
 
+/// Most references of one file that are checked. No real file has more than 1,000.
+const MOST_REFERENCES: usize = 10_000;
+
 /// Most references of one file to files that do not exist that are reported one by one.
 const MOST_BROKEN: usize = 50;
 
@@ -202,6 +205,15 @@ fn leaves(page: &Page<'_>, leaving: &[(Span, &str)]) -> Option<Diagnostic> {
     )
 }
 
+fn partly_checked(page: &Page<'_>, message: &str) -> Diagnostic {
+    Diagnostic::new(Code::PartlyChecked, page.shown, message)
+}
+
+fn too_many(page: &Page<'_>) -> Diagnostic {
+    let what = format!("only the first {MOST_REFERENCES} links and paths were checked");
+    partly_checked(page, &what)
+}
+
 fn broken(page: &Page<'_>, span: Span, target: &str, meant: Option<Meant>) -> Diagnostic {
     let message = format!("`{target}` does not exist");
     let diagnostic = Diagnostic::new(Code::BrokenReference, page.shown, message).at(span);
@@ -231,20 +243,24 @@ impl<'a> Judge<'a> {
         let Some(text) = page.text.get(page.body.clone()) else {
             return;
         };
-        let mut suspects = scan::candidates(text);
-        let is_suspect = suspects.any(|found| {
+        let mut candidates = scan::candidates(text);
+        let is_suspect = candidates.by_ref().take(MOST_REFERENCES).any(|found| {
             let path = path_of(found.target, found.notation);
             path.is_some_and(|path| self.problem(page, text, &path, &found).is_some())
         });
         if !is_suspect {
+            out.extend(candidates.next().map(|_| too_many(page)));
             return;
         }
-        let scanned = scan::scan(text);
+        let Some(scanned) = scan::scan(text) else {
+            let what = "its links were not checked: lists and quotes are nested too deeply";
+            return out.push(partly_checked(page, what));
+        };
         let mut names_in_code = None;
         let mut reported = BTreeSet::new();
         let mut leaving: Vec<(Span, &str)> = Vec::new();
         let mut count = 0;
-        for found in &scanned.references {
+        for found in scanned.references.iter().take(MOST_REFERENCES) {
             let Some(path) = path_of(found.target, found.notation) else {
                 continue;
             };
@@ -278,6 +294,9 @@ impl<'a> Judge<'a> {
             out.push(Diagnostic::new(Code::BrokenReference, page.shown, message));
         }
         out.extend(leaves(page, &leaving));
+        if scanned.references.len() > MOST_REFERENCES {
+            out.push(too_many(page));
+        }
     }
 
     /// What is wrong with a reference, if anything.
@@ -298,7 +317,9 @@ impl<'a> Judge<'a> {
                 .map(Problem::Broken);
         }
         let is_windows = found.target.contains('\\');
-        let mut resolved = page.bases.iter().filter_map(|base| resolve(base, path));
+        let [first, other] = page.bases;
+        let bases = std::iter::once(first).chain((other != first).then_some(other));
+        let mut resolved = bases.filter_map(|base| resolve(base, path));
         let there = resolved.find(|it| inside(it) && root.has(it));
         if let Some(there) = there {
             return is_windows.then_some(Problem::Broken(there));
@@ -477,6 +498,10 @@ fn is_direction(root: &TreeRoot, home: &str, path: &str, before: &str) -> bool {
 /// The path of a reference, with `/` for a backslash; `None` for a URL, an anchor, a placeholder and
 /// everything else that is not a relative path.
 fn path_of(target: &str, notation: Notation) -> Option<String> {
+    // Most words in backticks and labels have none of what a path has, if only in its encoded form.
+    if !target.contains(['/', '\\', '.', '%']) {
+        return None;
+    }
     let is_code = notation.is_code();
     let cut = target.find(['#', '?']).map_or(target, |at| &target[..at]);
     let cut = if is_code {

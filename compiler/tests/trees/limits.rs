@@ -120,3 +120,39 @@ fn no_text_takes_longer_than_its_length() {
         );
     }
 }
+
+#[test]
+fn what_is_not_checked_of_a_text_is_said() {
+    let there = "[a](references/b.md) ";
+    let broken = "[a](references/c.md)\n";
+    for (what, body, found) in [
+        (
+            "few links",
+            there.repeat(9_999) + broken,
+            "broken-reference",
+        ),
+        (
+            "many links",
+            there.repeat(10_000) + broken,
+            "partly-checked",
+        ),
+        (
+            "a deep list",
+            "- ".repeat(700) + "a\n" + &"\n".repeat(100_000) + broken,
+            "partly-checked",
+        ),
+    ] {
+        let tree = Tree::new();
+        tree.file("root/a/SKILL.md", skill("a", "d") + &body);
+        tree.file("root/a/references/b.md", "b\n");
+        let all = tree.outcome(&["root"]).1.into_iter();
+        let codes = ["broken-reference", "partly-checked"];
+        let seen: Vec<String> = all
+            .filter(|it| codes.iter().any(|code| it.contains(code)))
+            .collect();
+        assert!(
+            matches!(&seen[..], [only] if only.contains(found)),
+            "{what}: {seen:?}"
+        );
+    }
+}

@@ -5,8 +5,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use memchr::memchr3_iter;
+use memchr::{memchr, memchr3_iter};
 use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
+
+use crate::rules::content::at_most;
 
 /// A possible reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,15 +66,15 @@ pub(in crate::rules) struct Scanned<'a> {
 const MOST_STEPS: usize = 10_000_000;
 
 /// What could be a reference if it is neither code nor a comment, and can be a path: more than [`scan`]
-/// finds, at the cost of a search for two bytes. In most texts nothing of it is wrong, and they need
+/// finds, at the cost of a search for three bytes. In most texts nothing of it is wrong, and they need
 /// not be parsed.
 pub(super) fn candidates(text: &str) -> impl Iterator<Item = Reference<'_>> {
     let marks = memchr3_iter(b'`', b']', b'=', text.as_bytes());
     marks.filter_map(|at| match text.as_bytes()[at] {
         b'`' => {
             let rest = text.get(at + 1..)?;
-            let end = rest.find('`').map_or(text.len(), |length| at + 1 + length);
-            code_word(text, at + 1, end)
+            let length = memchr(b'`', rest.as_bytes()).unwrap_or(rest.len());
+            code_word(text, at + 1, at + 1 + length)
         }
         b'=' => {
             let is_attribute = |it: &(&str, &str)| text[..=at].ends_with(it.1);
@@ -83,38 +85,26 @@ pub(super) fn candidates(text: &str) -> impl Iterator<Item = Reference<'_>> {
                 .then(|| quoted(text, at + 1, rest))?
         }
         _ => {
-            let rest = text.get(at + 2..)?;
-            let begins = text[at..].starts_with("](") || text[at..].starts_with("]:");
-            let rest = rest.trim_start();
+            let rest = text[at + 1..].strip_prefix(['(', ':'])?.trim_start();
             let start = text.len() - rest.len();
-            let end = start + at_most(rest, MOST_TARGET).len();
-            begins.then(|| reference(text, start, end))?
+            reference(text, start, start + at_most(rest, MOST_TARGET).len())
         }
     })
 }
 
-/// The beginning of a text, of at most so many bytes.
-fn at_most(text: &str, bytes: usize) -> &str {
-    let mut end = text.len().min(bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
-/// Scans a text in one pass. A text that would take too many steps has no references.
-pub(in crate::rules) fn scan(text: &str) -> Scanned<'_> {
-    let mut found = Scanned::default();
+/// Scans a text in one pass; `None` if that would take too many steps.
+pub(in crate::rules) fn scan(text: &str) -> Option<Scanned<'_>> {
     if steps(text) > MOST_STEPS {
-        return found;
+        return None;
     }
+    let mut found = Scanned::default();
     let parser = Parser::new_ext(text, Options::empty());
     let definitions = parser.reference_definitions().iter();
     let definitions = definitions.filter_map(|(_, it)| definition(text, &it.span));
     found.references.extend(definitions);
     found.read(text, parser.into_offset_iter());
     found.references.sort_by_key(|it| it.at);
-    found
+    Some(found)
 }
 
 impl<'a> Scanned<'a> {
@@ -188,7 +178,35 @@ pub(in crate::rules) fn before(text: &str, at: usize) -> &str {
 
 /// Whether a character can be in the path of a reference.
 pub(super) fn is_of_name(letter: char) -> bool {
-    !letter.is_whitespace() && !letter.is_control() && !"<>{}[]()$*|\"'`\\,;=@~…%".contains(letter)
+    // Most are letters of ASCII.
+    if letter.is_ascii_alphanumeric() {
+        return true;
+    }
+    let is_mark = matches!(
+        letter,
+        '<' | '>'
+            | '{'
+            | '}'
+            | '['
+            | ']'
+            | '('
+            | ')'
+            | '$'
+            | '*'
+            | '|'
+            | '"'
+            | '\''
+            | '`'
+            | '\\'
+            | ','
+            | ';'
+            | '='
+            | '@'
+            | '~'
+            | '…'
+            | '%'
+    );
+    !is_mark && !letter.is_whitespace() && !letter.is_control()
 }
 
 /// Whether a character can also be in the path of a link, which ends where its syntax says.
@@ -273,11 +291,11 @@ fn destination(after: &str) -> &str {
 /// The reference of an element that begins at a place.
 fn element(text: &str, at: usize) -> Option<Reference<'_>> {
     let tag = at_most(text.get(at..)?, MOST_TARGET);
-    let tag = &tag[..tag.find('>')?];
     let (_, attribute) = ELEMENTS.iter().find(|(name, _)| {
         let rest = tag.strip_prefix(name);
         rest.is_some_and(|it| it.starts_with(char::is_whitespace))
     })?;
+    let tag = &tag[..tag.find('>')?];
     let found = tag.match_indices(attribute).find(|(at, _)| {
         let before = &tag[..*at];
         before.ends_with(char::is_whitespace)
@@ -309,7 +327,10 @@ fn code_span<'a>(text: &'a str, range: &Range<usize>) -> Option<Reference<'a>> {
 
 /// The path at the beginning of code between two places.
 fn code_word(text: &str, start: usize, end: usize) -> Option<Reference<'_>> {
-    let code = text.get(start..end)?.trim_start();
+    // Most code has no path.
+    let code = text.get(start..end)?;
+    memchr(b'/', code.as_bytes())?;
+    let code = code.trim_start();
     let start = end - code.len();
     let code = at_most(code, MOST_TARGET);
     let first = &code[..code.find(char::is_whitespace).unwrap_or(code.len())];

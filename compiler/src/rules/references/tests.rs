@@ -70,7 +70,7 @@ fn links_and_paths_in_backticks_are_found() {
         ),
     ];
     for (text, expected) in cases {
-        let found = scan(text).references;
+        let found = scan(text).expect("few steps").references;
         let seen: Vec<_> = found.iter().map(|it| (it.notation, it.target)).collect();
         assert_eq!(seen, *expected, "{text:?}");
         for it in found {
@@ -138,7 +138,7 @@ fn only_relative_paths_are_paths() {
 #[test]
 fn only_fenced_code_counts_as_code() {
     let text = "guide.md\n```\ntree/\n└── made.md\n```\n`span.md`\n";
-    let scanned = scan(text);
+    let scanned = scan(text).expect("few steps");
     let names = scanned.names_in_code(text);
     assert!(names.contains("made.md"));
     assert!(!names.contains("guide.md") && !names.contains("span.md"));
