@@ -177,7 +177,7 @@ fn linked(draft: &Draft) -> BTreeSet<String> {
         .iter()
         .any(|it| !it.path.contains('/') && is_markdown(&it.path));
     let text = str::from_utf8(body).ok().filter(|_| has_other_pages);
-    let links = scan::candidates(text.unwrap_or_default());
+    let links = scan::candidates(text.unwrap_or_default()).take(MOST_REFERENCES);
     let links = links.filter(|it| it.notation == Notation::Link);
     let paths = links.filter_map(|it| path_of(it.target, it.notation));
     let beside = paths.filter(|it| !it.contains('/') && is_markdown(it));
