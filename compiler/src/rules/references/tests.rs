@@ -55,6 +55,15 @@ fn links_and_paths_in_backticks_are_found() {
         ("`python3 scripts/a.py --x`", &[(Command, "scripts/a.py")]),
         ("`bash -e scripts/a.sh` `python a.py`", &[]),
         (
+            "`uv run --quiet scripts/a.py` `npx tsx a/b.ts` `python -u c/d.py x/y`",
+            &[
+                (Command, "scripts/a.py"),
+                (Command, "a/b.ts"),
+                (Command, "c/d.py"),
+            ],
+        ),
+        ("`python -m a/b` `bash -c a/b` `npx a` `python`", &[]),
+        (
             "<img alt=\"x\" src=\"a/b.png\"> <a href='c/d.md'>e</a>",
             &[(Html, "a/b.png"), (Html, "c/d.md")],
         ),
