@@ -12,7 +12,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Severity, Span};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter::{Fields, NodeKind, keys, misread_as, plain_or_quoted};
 use crate::paths::file_name;
-use crate::profile::Profile;
+use crate::profile::{ByProfile, Profile};
 use crate::rules::checkout;
 use crate::rules::fields::{self, wrong_with_name};
 
@@ -166,8 +166,11 @@ fn folder_name(source: &MarkdownFile<'_>, directory: &str) -> String {
     )
 }
 
-/// Compares name and folder in NFKC, as the reference validator does: a composed
-/// and a decomposed `é` are equal.
+/// For whom letters in full and in half width differ.
+const FORMS: &ByProfile = &[(Profile::VsCode, Severity::Error)];
+
+/// Compares name and folder as the reference validator does, in NFKC: a composed and a decomposed `é`
+/// are equal, and so are letters in full and in half width.
 fn compare_names(
     source: &MarkdownFile<'_>,
     directory: &str,
@@ -176,7 +179,15 @@ fn compare_names(
     out: &mut Vec<Diagnostic>,
 ) {
     let folder = folder_name(source, directory);
+    if name.nfc().eq(folder.nfc()) {
+        return;
+    }
     if name.nfkc().eq(folder.nfkc()) {
+        let message = "the name and the folder are written with different forms of letters";
+        let diagnostic = Diagnostic::new(Code::NameMismatch, source.shown, message).at(span);
+        let diagnostic = diagnostic.severity(Severity::Info).elsewhere(FORMS);
+        let help = format!("write `name: {}`", folder.nfkc());
+        out.push(diagnostic.help(help));
         return;
     }
     let message = format!("the name is `{name}`, but the folder is `{folder}`");

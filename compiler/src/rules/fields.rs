@@ -52,6 +52,7 @@ pub(crate) fn check(
     out.extend(checker.invocation());
     out.extend(checker.digits());
     out.extend(checker.fences());
+    out.extend(checker.separators());
 }
 
 struct Checker<'a> {
@@ -262,6 +263,30 @@ impl Checker<'_> {
         let diagnostic = self.report(Code::NumberLosesDigits, edits[0].0, message);
         let diagnostic = diagnostic.help(format!("put it in quotes: {}", edits[0].1));
         Some(diagnostic.fixed_by(Applicability::Safe, edits))
+    }
+
+    /// A separator of lines in a text without quotes, after which libyaml expects a key.
+    fn separators(&self) -> Option<Diagnostic> {
+        let mut entries = self.fields.entries().iter();
+        let (at, character) = entries.find_map(|it| match &it.value.kind {
+            NodeKind::Scalar { style, .. } if *style == Style::Plain => {
+                let source = self.source.document.source(&it.value.range);
+                let mut found = source.char_indices();
+                let found = found.find(|it| matches!(it.1, '\u{85}' | '\u{2028}' | '\u{2029}'))?;
+                Some((it.value.range.start + found.0, found.1))
+            }
+            _ => None,
+        })?;
+        let span = Span::from(at..at + character.len_utf8());
+        let code = u32::from(character);
+        let message = format!("U+{code:04X} ends a line for Codex, which refuses the frontmatter");
+        let diagnostic = self.report(Code::InvisibleCharacter, span, message);
+        let diagnostic = diagnostic.elsewhere(&[(Profile::Codex, Severity::Error)][..]);
+        Some(
+            diagnostic
+                .help("write a space instead")
+                .fixed_by(Applicability::Unsafe, [(span, " ".to_owned())]),
+        )
     }
 
     /// The specification has 1 to 500 characters of `compatibility`.

@@ -309,11 +309,15 @@ impl<'a> Judge<'a> {
     ) -> Option<Problem> {
         let (root, home) = (self.root, self.home);
         let inside = |it: &String| is_within(it, self.outer);
+        if found.notation == Notation::Link && path.starts_with("~/") {
+            return Some(Problem::Leaves);
+        }
         if let Some(below) = path.strip_prefix('/') {
-            // On the machine or the site of the author, unless it is a file of the skill.
-            let resolved = resolve(home, below).filter(|it| inside(it) && is_file(root, it));
+            // On the machine or the site of the author, unless it is meant to be in the skill.
+            let is_meant = |it: &String| is_below_conventional(below) || is_file(root, it);
+            let resolved = resolve(home, below).filter(|it| inside(it) && is_meant(it));
             return resolved
-                .filter(|_| !found.notation.is_code())
+                .filter(|_| found.notation == Notation::Link)
                 .map(Problem::Broken);
         }
         let is_windows = found.target.contains('\\');
@@ -519,10 +523,12 @@ fn path_of(target: &str, notation: Notation) -> Option<String> {
     // A folder of that name is meant by a link that ends in `/`.
     let path = path.trim_end_matches('/');
     let first = path.split('/').next().unwrap_or_default();
+    // The home of the author is no place that others have.
+    let tail = path.strip_prefix("~/").filter(|_| !is_code).unwrap_or(path);
     let is_of_path = |it: char| scan::is_of_name(it) || (!is_code && scan::is_of_link(it));
     let is_path = path.contains('/') || path.contains('.') || is_folder(cut, notation);
     (!path.is_empty()
-        && path.chars().all(is_of_path)
+        && tail.chars().all(is_of_path)
         && is_path
         && !is_placeholder(path)
         && !has_scheme(cut)

@@ -102,6 +102,33 @@ fn what_a_host_refuses_or_cuts_is_an_error_for_it() {
             "gh",
             &["error tool-list-shape 4:16"],
         ),
+        (
+            described("a\u{7}b c"),
+            "codex",
+            &["error control-character 3:15"],
+        ),
+        (
+            described("a\u{7}b c"),
+            "claude",
+            &["warning control-character 3:15"],
+        ),
+        (
+            described("a\u{2028}b c"),
+            "codex",
+            &["error invisible-character 3:15"],
+        ),
+        (described("\"a\u{2028}b c\""), "codex", &[]),
+        (described("a\u{85}b c"), "gemini", &[]),
+        (
+            "name: \u{ff53}\ndescription: Use it.\n".to_owned(),
+            "vscode",
+            &["error name-mismatch 2:7"],
+        ),
+        (
+            "name: \u{ff53}\ndescription: Use it.\n".to_owned(),
+            "spec",
+            &[],
+        ),
         (named("license: [MIT]\n"), "spec", &["error not-text 4:10"]),
         (
             named("license: [MIT]\n"),

@@ -271,7 +271,7 @@ fn what_is_no_reference_to_a_file_of_the_skill_is_left_alone() {
     for body in [
         "[a](references/my%20file.md) [b](<references/my file.md>)",
         "[a](/features/analytics) [b](/docs/x.md) [c](//example.com/x.md)",
-        "[a](C:\\Users\\x.md) [b](file:///etc/hosts) [c](~/x.md)",
+        "[a](C:\\Users\\x.md) [b](file:///etc/hosts) `~/x.md`",
         "[a](references/) [b](scripts) [c](./) [d](https://x.io/)",
         "[a](references/filename) [b](wiki/page) [c](references/YYYY-MM-DD.md)",
         "<!-- <img src=\"assets/no.png\"> -->\n\n```html\n<img src=\"a/b.png\">\n```",

@@ -119,7 +119,7 @@ fn only_relative_paths_are_paths() {
         ("<name>/a.md", None),
         ("{name}/a.md", None),
         ("$HOME/a.md", None),
-        ("~/a.md", None),
+        ("~/a.md", Some("~/a.md")),
         ("scripts/*.py", None),
         ("a/.../b.md", None),
         ("path/to/file.md", None),
