@@ -48,8 +48,7 @@ const CLASSES: [Class; 3] = [
 const CONTROL: usize = 0;
 const HIDDEN: usize = 1;
 
-/// Bytes that an unwanted character can begin with. Bodies are most of what a
-/// compile reads, so every other byte costs one table lookup.
+/// Bytes that an unwanted character can begin with.
 const SUSPECT: [bool; 256] = {
     let mut suspect = [false; 256];
     let mut byte = 0;
@@ -67,6 +66,9 @@ const SUSPECT: [bool; 256] = {
     suspect
 };
 
+/// Bytes of which most have nothing unusual.
+const BLOCK: usize = 64;
+
 /// How many invisible characters in a row, of several kinds, carry data: two kinds spell a letter
 /// in eight. Emoji and the scripts that need joiners have one or two.
 const LEAST_RUN: usize = 8;
@@ -79,11 +81,7 @@ pub(crate) fn check(file: &str, text: &str, is_prose: bool, out: &mut Vec<Diagno
     }
     let mut found = [const { Vec::new() }; CLASSES.len()];
     let mut run: Vec<(usize, char)> = Vec::new();
-    let bytes = text
-        .bytes()
-        .enumerate()
-        .skip(super::fence::text_start(text));
-    for (at, _) in bytes.filter(|(_, byte)| SUSPECT[usize::from(*byte)]) {
+    for at in suspects(text, super::fence::text_start(text)) {
         let Some(character) = text[at..].chars().next() else {
             continue;
         };
@@ -127,6 +125,21 @@ pub(crate) fn check(file: &str, text: &str, is_prose: bool, out: &mut Vec<Diagno
             diagnostic
         });
     }
+}
+
+/// The places from `start` on of bytes that an unwanted character can begin with.
+fn suspects(text: &str, start: usize) -> impl Iterator<Item = usize> {
+    let blocks = text.as_bytes()[start..].chunks(BLOCK);
+    let blocks = (start..).step_by(BLOCK).zip(blocks);
+    // Comparisons alone, so that many bytes are looked at together.
+    let is_plain =
+        |it: u8| (it >= 0x20) & (it < 0x7F) | (it == b'\n') | (it == b'\r') | (it == b'\t');
+    let unusual =
+        blocks.filter(move |(_, bytes)| !bytes.iter().fold(true, |all, it| all & is_plain(*it)));
+    let bytes = unusual.flat_map(|(at, bytes)| (at..).zip(bytes));
+    bytes
+        .filter(|(_, byte)| SUSPECT[usize::from(**byte)])
+        .map(|(at, _)| at)
 }
 
 /// Ends a row of invisible characters, which are hidden text if they are many and of several kinds.

@@ -15,6 +15,9 @@ const TOKENS: usize = 5000;
 /// Characters of a token in English text, about. In Chinese, Japanese and Korean each is about one.
 const TOKEN: usize = 4;
 
+/// The fewest bytes that count as a token: a Chinese character.
+const LEAST_TOKEN: usize = 3;
+
 /// Claude Code gives the listing of skills 1 % of a context of 200,000 tokens, and at most this many
 /// characters of one description.
 const LISTING_TOKENS: usize = 2000;
@@ -29,13 +32,18 @@ pub(super) fn check(draft: &Draft, out: &mut Vec<Diagnostic>) {
     let ends = memchr_iter(b'\n', text.as_bytes()).count();
     let lines = ends + usize::from(!text.is_empty() && !text.ends_with('\n'));
     let body = text.get(entry.body.clone()).unwrap_or_default();
-    let tokens = tokens(body);
-    if entry.dialect != Dialect::Folder || (lines <= LINES && tokens <= TOKENS) {
+    if entry.dialect != Dialect::Folder {
         return;
     }
     let message = if lines > LINES {
         format!("the file has {lines} lines; {LINES} are advised")
+    } else if body.len() / LEAST_TOKEN <= TOKENS {
+        return;
     } else {
+        let tokens = tokens(body);
+        if tokens <= TOKENS {
+            return;
+        }
         format!("the text has about {tokens} tokens; {TOKENS} are advised")
     };
     let help = "move details to files in `references/`, and say when to read each";
