@@ -76,7 +76,7 @@ pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnos
         };
         let before = out.len();
         characters::check(file, text, true, &mut out);
-        for diagnostic in out[before..].iter_mut() {
+        for diagnostic in &mut out[before..] {
             // Their parsers refuse the whole frontmatter.
             if diagnostic.code == Code::ControlCharacter && is_recovered(diagnostic, parts.body) {
                 diagnostic.elsewhere = Cow::Borrowed(REFUSE_CONTROLS);
