@@ -316,7 +316,7 @@ fn listed(phrases: &[&str]) -> String {
 
 /// The beginning of a text that a message quotes.
 fn shortened(text: &str) -> String {
-    const MOST: usize = 60;
+    const MOST: usize = 30;
     let mut short: String = text.chars().take(MOST).collect();
     if short.len() < text.len() {
         short.push('…');
