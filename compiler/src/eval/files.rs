@@ -119,6 +119,7 @@ impl Requests {
             catalog,
             homes: homes(set),
             seen: HashSet::new(),
+            known: HashMap::new(),
             found: Vec::new(),
             out: Collected::default(),
         };
@@ -223,14 +224,17 @@ struct Collector<'a> {
     homes: BTreeMap<(usize, &'a str), &'a str>,
     /// Text, expected and forbidden skills of every request so far.
     seen: HashSet<(String, Option<Vec<String>>, Vec<String>)>,
+    /// The skills that the file that is being read has named, by its words for them.
+    known: HashMap<String, Option<String>>,
     /// The diagnostics about the file that is being read.
     found: Vec<Diagnostic>,
     out: Collected,
 }
 
 impl Collector<'_> {
-    /// Reports what was found in one file.
+    /// Ends one file: reports what was found in it.
     fn report(&mut self) {
+        self.known.clear();
         let found = std::mem::take(&mut self.found);
         let more = |more| format!("{more} more requests of this file cannot be used");
         self.out.diagnostics.extend(capped(found, more));
@@ -264,9 +268,9 @@ impl Collector<'_> {
         };
         let (all, mut malformed) = (requests.len(), Vec::new());
         for Listed {
-            kind,
             owner: group,
             raw,
+            request,
         } in requests
         {
             origin.item = Some(span_of(raw, bytes));
@@ -277,7 +281,7 @@ impl Collector<'_> {
                 };
                 origin.owner = path.into_iter().next();
             }
-            match shapes::request(raw, kind) {
+            match request {
                 Ok(request) => {
                     origin.text = Some(span_of(request.raw, bytes));
                     self.request(&origin, request)?;
@@ -326,8 +330,8 @@ impl Collector<'_> {
         let mut problems = Vec::new();
         match shapes::lists(raw, ListKind::Positive) {
             Ok(lists) => {
-                for Listed { kind, raw, .. } in lists.requests {
-                    match shapes::request(raw, kind) {
+                for Listed { request, .. } in lists.requests {
+                    match request {
                         Ok(request) => {
                             let place = places.iter().find(|it| it.0 == request.text);
                             origin.text = place.map(|it| Span::from(&it.1)).or(key);
@@ -414,7 +418,16 @@ impl Collector<'_> {
     }
 
     /// A path in the bundle, a path from the file's own folder, or a name.
-    fn skill(&self, origin: &Origin<'_>, word: &str) -> Result<Option<String>, Error> {
+    fn skill(&mut self, origin: &Origin<'_>, word: &str) -> Result<Option<String>, Error> {
+        if let Some(known) = self.known.get(word) {
+            return Ok(known.clone());
+        }
+        let found = self.look_up(origin, word)?;
+        self.known.insert(word.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    fn look_up(&self, origin: &Origin<'_>, word: &str) -> Result<Option<String>, Error> {
         let path = word.trim_start_matches("./").trim_matches('/');
         let path = path.strip_suffix("/SKILL.md").unwrap_or(stem(path));
         let below = format!("{}/{path}", origin.folder);

@@ -105,12 +105,12 @@ pub(super) struct Lists<'a> {
 /// A request as it is in a list.
 #[derive(Debug)]
 pub(super) struct Listed<'a> {
-    /// The kind of its list.
-    pub(super) kind: ListKind,
     /// The skill that its group names as its owner.
     pub(super) owner: Option<String>,
     /// Its JSON.
     pub(super) raw: &'a RawValue,
+    /// What it says, or a message about what is wrong with it.
+    pub(super) request: Result<Request<'a>, String>,
 }
 
 /// A request with its verdict.
@@ -176,23 +176,27 @@ fn add<'a>(
     out: &mut Vec<Listed<'a>>,
 ) -> Result<(), String> {
     for raw in items {
+        let object = object(raw);
         // A request with a mistake is reported by itself.
-        let group = object(raw).unwrap_or_default();
+        let group = object.as_ref().ok().and_then(Option::as_ref);
         let group = group.filter(|it| first(it, TEXTS).is_none());
-        let owner = group.as_ref().and_then(owner);
-        let found = match (&group, &owner) {
+        let owner = group.and_then(owner);
+        let found = match (group, &owner) {
             (Some(group), Some(_)) => lists_of(group, ListKind::Evals)?,
             _ => Vec::new(),
         };
         if found.is_empty() {
-            let owner = None;
-            out.push(Listed { kind, owner, raw });
+            out.push(Listed {
+                owner: None,
+                raw,
+                request: object.and_then(|it| request(raw, it, kind)),
+            });
         }
         for (kind, items) in found {
             let listed = |raw: &'a RawValue| Listed {
-                kind,
                 owner: owner.clone(),
                 raw,
+                request: self::object(raw).and_then(|it| request(raw, it, kind)),
             };
             out.extend(items.into_iter().map(listed));
         }
@@ -219,9 +223,13 @@ fn lists_of<'a>(
     Ok(lists)
 }
 
-/// One request of a list. The error is a message.
-pub(super) fn request(raw: &RawValue, kind: ListKind) -> Result<Request<'_>, String> {
-    let object = object(raw)?.unwrap_or_default();
+/// One request of a list, and as an object if it is one. The error is a message.
+fn request<'a>(
+    raw: &'a RawValue,
+    object: Option<Object<'a>>,
+    kind: ListKind,
+) -> Result<Request<'a>, String> {
+    let object = object.unwrap_or_default();
     let json = if object.is_empty() {
         Some(raw)
     } else {
