@@ -205,10 +205,12 @@ fn empty_roots<'a>(
         let mut pages = discovery.pages.iter().take(MOST_PAGES);
         match pages.find_map(|id| unread(tree, *id)) {
             Some(page) => {
+                let name = file_name(&page.file);
                 let help = page.help.unwrap_or_default();
+                let help = format!("`{name}` is written like a skill: {help}");
                 diagnostic
                     .related_in(page.file, page.span, "this page is written like a skill")
-                    .help(format!("a skill is a folder with a `SKILL.md`; {help}"))
+                    .help(help)
             }
             None => diagnostic
                 .help("a skill is a folder with a `SKILL.md`, or a page that has `keywords`"),

@@ -12,9 +12,11 @@ mod recover;
 mod typing;
 mod yaml;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::profile::{ByProfile, Profile};
 use crate::rules::checkout;
 
 pub(crate) use characters::{check as check_characters, unseen_in_name};
@@ -53,6 +55,13 @@ const RECOVERED: &[Code] = &[
     Code::YamlFeature,
 ];
 
+/// Whose YAML parsers refuse control characters, as YAML says.
+const REFUSE_CONTROLS: &ByProfile = &[
+    (Profile::Spec, Severity::Error),
+    (Profile::Codex, Severity::Error),
+    (Profile::OpenCode, Severity::Error),
+];
+
 /// Reads a Markdown file. `file` is its name in diagnostics.
 ///
 /// Without frontmatter the document has no fields and all text is body. Returns
@@ -65,7 +74,14 @@ pub(crate) fn parse(file: &str, source: &[u8]) -> (Option<Document>, Vec<Diagnos
             Some(yaml) => Some(recover::mapping(file, text, yaml, &mut out)?),
             None => None,
         };
+        let before = out.len();
         characters::check(file, text, true, &mut out);
+        for diagnostic in &mut out[before..] {
+            // Their parsers refuse the whole frontmatter.
+            if diagnostic.code == Code::ControlCharacter && is_recovered(diagnostic, parts.body) {
+                diagnostic.elsewhere = Cow::Borrowed(REFUSE_CONTROLS);
+            }
+        }
         let document = Document {
             file: file.to_owned(),
             head: text[..parts.body].to_owned(),

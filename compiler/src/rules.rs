@@ -286,7 +286,7 @@ rules! {
         good ">>> _root.md\n---\ndescription: How we work\nkeywords: [rules]\npriority: 5\n---\nBe kind.\n"
         source "docs/format.md, pages of a tree"
     }
-    ToolListShape "tool-list-shape" Info [Spec Warning, Gh Error] "The list of tools is not in the portable, space-separated form."
+    ToolListShape "tool-list-shape" Info [Spec Warning] "The list of tools is not in the portable, space-separated form."
     {
         why "The specification wants one text with spaces; its own reader fails on a list."
         bad "---\nname: example\ndescription: Fills PDF forms. Use it for forms.\nallowed-tools: [Read, Grep]\n---\nOpen the form.\n"
@@ -422,6 +422,13 @@ rules! {
         bad "(`b`, a link to the skill directory `a`)"
         good "(one of the two)"
         source "this program"
+    }
+    LinkedSkillFile "linked-skill-file" Info [Codex Error] "The `SKILL.md` is a link to a file."
+    {
+        why "Codex follows links to folders of skills, and not links to their files."
+        bad "(`example/SKILL.md` is a symbolic link to `../shared/example.md`)"
+        good "(a link to the whole folder, or a copy of the file)"
+        source "codex-rs/core-skills/src/loader.rs"
     }
     SkillFileName "skill-file-name" Warning [Spec Info, Gh Error, Claude Error, Codex Error, Gemini Error, VsCode Error, OpenCode Error, Goose Error] "The file should be called exactly `SKILL.md`."
     {

@@ -181,13 +181,17 @@ fn a_diff_can_be_applied_and_does_what_the_fix_does() {
 #[test]
 fn fixes_that_are_a_part_of_another_one_are_counted() {
     let project = Project::new();
-    project.file("team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms. Use it for forms.\nmetadata:\n  a: 1.10\n  b: 1.20\n---\nOpen.\n");
+    // The folder's name is what both findings ask for.
+    project.file(
+        "team/pdf/SKILL.md",
+        "---\nname: PDF\ndescription: Fills forms. Use it for forms.\n---\nOpen.\n",
+    );
     let before = project.run(&["check", "team", "--json"]);
     let before: Value = serde_json::from_str(&before.stdout).expect("JSON");
-    assert_eq!(before["fixable_count"], 3, "{before}");
-    let printed = fix(&project, &["team"]);
-    assert_eq!(printed["fixed_count"], 3, "{printed}");
-    assert_eq!(printed["fixable_count"], 0, "{printed}");
+    assert_eq!(before["unsafe_fixable_count"], 2, "{before}");
+    let printed = fix(&project, &["team", "--unsafe"]);
+    assert_eq!(printed["fixed_count"], 2, "{printed}");
+    assert_eq!(printed["unsafe_fixable_count"], 0, "{printed}");
 }
 
 #[cfg(unix)]

@@ -90,6 +90,8 @@ enum Problem {
     Rule,
     /// The finding is about no line.
     WholeFile,
+    /// It takes several lines.
+    Lines,
 }
 
 /// A comment as it is written.
@@ -99,6 +101,8 @@ struct Comment {
     line: Range<usize>,
     /// Whether nothing else is on the line.
     is_alone: bool,
+    /// Whether the comment begins on a line above, which is not looked for.
+    is_split: bool,
 }
 
 impl Suppressions {
@@ -216,6 +220,11 @@ impl Commented {
             // A comment about the program.
             _ => return,
         };
+        if comment.is_split {
+            self.problems
+                .push((Problem::Lines, trim(&bytes, comment.text.clone())));
+            return;
+        }
         let rest = verb.end..comment.text.end;
         let colon = memchr(b':', &bytes[rest.clone()]).map(|at| rest.start + at);
         let reason = colon.map_or("".into(), |at| {
@@ -281,6 +290,11 @@ impl Commented {
                     None => "`skillbundle explain` lists all rules".to_owned(),
                 },
             ),
+            Some(Problem::Lines) => (
+                Code::UnknownSuppression,
+                "this comment takes several lines, so it allows nothing".to_owned(),
+                format!("write it on one line: `<!-- {MARK} {ALLOW} RULE: REASON -->`"),
+            ),
             Some(Problem::WholeFile) => (
                 Code::UnusedSuppression,
                 format!("`{quoted}` is about the whole file, and not allowed by this comment"),
@@ -313,19 +327,25 @@ fn comments(path: &str, bytes: &[u8], finder: &Finder<'_>) -> Vec<Comment> {
         line = memrchr(b'\n', &bytes[from..at]).map_or(line, |it| from + it + 1);
         from = at + MARK.len();
         let openers = if at < body { ELSEWHERE } else { IN_MARKDOWN };
-        let Some(opened) = opener(&bytes[line..at], openers) else {
+        let opened = opener(&bytes[line..at], openers);
+        let is_in_comment =
+            opened.is_none() && at >= body && bytes[line..at].trim_ascii().is_empty();
+        if opened.is_none() && !is_in_comment {
             continue;
-        };
+        }
         let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |it| at + it);
         if at >= body {
-            let text = String::from_utf8_lossy(&bytes[scanned..end]);
+            // Of a line without an opening, what it is in is decided above it.
+            let until = if is_in_comment { line } else { end };
+            let text = String::from_utf8_lossy(&bytes[scanned..until]);
             block = text.split_inclusive('\n').fold(block, Block::after);
-            scanned = end;
-            if block.is_fence() {
+            scanned = until;
+            if block.is_fence() || (is_in_comment && block != Block::Comment) {
                 from = end;
                 continue;
             }
         }
+        let opened = opened.unwrap_or_default();
         let is_html = bytes[line + opened..].starts_with(b"<!--");
         let closed = is_html.then(|| memchr::memmem::find(&bytes[at..end], b"-->"));
         let closed = closed.flatten();
@@ -336,6 +356,7 @@ fn comments(path: &str, bytes: &[u8], finder: &Finder<'_>) -> Vec<Comment> {
             text,
             line: line..end,
             is_alone: before.is_empty() && after.is_empty(),
+            is_split: is_in_comment,
         });
         from = end;
     }

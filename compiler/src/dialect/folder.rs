@@ -12,7 +12,7 @@ use crate::diagnostic::{Applicability, Code, Diagnostic, Severity, Span};
 use crate::draft::{Draft, FileOrigin};
 use crate::frontmatter::{Fields, NodeKind, keys, misread_as, plain_or_quoted};
 use crate::paths::file_name;
-use crate::profile::Profile;
+use crate::profile::{ByProfile, Profile};
 use crate::rules::checkout;
 use crate::rules::fields::{self, wrong_with_name};
 
@@ -50,6 +50,7 @@ pub(crate) fn read(
         compare_names(source, directory, &name, name_span, out);
     }
     if source.check {
+        out.extend(linked_file(source, directory));
         fields::check(source, &fields, &folder_name(source, directory), out);
     }
     let declared = assets::declarations(source.document, out);
@@ -69,6 +70,22 @@ pub(crate) fn read(
     let content = FileOrigin::Directory(directory.to_owned(), declared);
     let draft = Draft::new(entry, source.shown.to_owned(), name_span, content);
     Some(draft.with_contract(source.document, out))
+}
+
+/// Reports a `SKILL.md` that is a link itself, not in a folder that is one.
+fn linked_file(source: &MarkdownFile<'_>, directory: &str) -> Option<Diagnostic> {
+    let folder = source
+        .root
+        .find(directory)
+        .and_then(|at| source.root.get(at));
+    let folder = folder.map_or(&source.root.real, |it| &it.real);
+    let entry = source.entry;
+    let is_link = entry.by_link && entry.real != folder.join(file_name(&entry.path));
+    is_link.then(|| {
+        let message = "this file is a link, and Codex does not follow links to files";
+        Diagnostic::new(Code::LinkedSkillFile, source.shown, message)
+            .help("link the whole folder instead, or put a copy here")
+    })
 }
 
 /// A text that must not be missing or blank.
@@ -149,8 +166,11 @@ fn folder_name(source: &MarkdownFile<'_>, directory: &str) -> String {
     )
 }
 
-/// Compares name and folder in NFKC, as the reference validator does: a composed
-/// and a decomposed `é` are equal.
+/// For whom letters in full and in half width differ.
+const FORMS: &ByProfile = &[(Profile::VsCode, Severity::Error)];
+
+/// Compares name and folder as the reference validator does, in NFKC: a composed and a decomposed `é`
+/// are equal, and so are letters in full and in half width.
 fn compare_names(
     source: &MarkdownFile<'_>,
     directory: &str,
@@ -159,7 +179,15 @@ fn compare_names(
     out: &mut Vec<Diagnostic>,
 ) {
     let folder = folder_name(source, directory);
+    if name.nfc().eq(folder.nfc()) {
+        return;
+    }
     if name.nfkc().eq(folder.nfkc()) {
+        let message = "the name and the folder are written with different forms of letters";
+        let diagnostic = Diagnostic::new(Code::NameMismatch, source.shown, message).at(span);
+        let diagnostic = diagnostic.severity(Severity::Info).elsewhere(FORMS);
+        let help = format!("write `name: {}`", folder.nfkc());
+        out.push(diagnostic.help(help));
         return;
     }
     let message = format!("the name is `{name}`, but the folder is `{folder}`");

@@ -420,6 +420,11 @@ fn lines_that_are_not_yaml_are_repaired_one_by_one() {
             &["tab-indentation 3:1", "tab-indentation 4:1"],
         ),
         (
+            "b: 'c''d\ne : f\n",
+            json!({"b": "'c''d", "e": "f"}),
+            &["unquoted-value 2:4"],
+        ),
+        (
             "b: \"c\ngoes on\"\nd: e\n",
             json!({"b": "c goes on", "d": "e"}),
             &["loose-indentation 3:1"],

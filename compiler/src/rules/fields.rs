@@ -1,9 +1,10 @@
 //! Rules about single fields of the frontmatter: the exact limits of the Agent Skills specification and
 //! of hosts, and values that hosts read differently. None of them changes how the skill is served here.
 
-use std::ops::Range;
+mod claude;
+mod description;
+mod fences;
 
-use skillbundle_search::typos;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::diagnostic::{Applicability, Code, Diagnostic, Severity, Span};
@@ -16,86 +17,11 @@ use crate::profile::Profile;
 /// Most characters of a name: the specification; Codex skips the skill, VS Code cuts the name.
 const NAME: usize = skillbundle_format::hosts::NAME_CHARS;
 
-/// Most characters of a description, how they are counted, and what happens beyond them.
-const DESCRIPTION: &[(usize, Count, &[Profile], &str)] = &[
-    (
-        1024,
-        Count::Written,
-        &[Profile::Spec],
-        "validators refuse the skill",
-    ),
-    (
-        1024,
-        Count::Trimmed,
-        &[Profile::Gh],
-        "it cannot be published",
-    ),
-    (
-        1024,
-        Count::Collapsed,
-        &[Profile::Codex],
-        "Codex skips the skill",
-    ),
-    (
-        1024,
-        Count::WithoutTags,
-        &[Profile::VsCode],
-        "VS Code cuts the text",
-    ),
-    (
-        1536,
-        Count::Trimmed,
-        &[Profile::Claude],
-        "Claude Code cuts the text in its listing",
-    ),
-];
-
-/// What a host counts of a text.
-#[derive(Debug, Clone, Copy)]
-enum Count {
-    /// Every character.
-    Written,
-    /// Without white space at the ends.
-    Trimmed,
-    /// Each run of white space as one character, without those at the ends.
-    Collapsed,
-    /// Without tags; in units of UTF-16.
-    WithoutTags,
-}
+/// What Gemini CLI replaces by `-` in a name.
+const REPLACED: [char; 9] = [':', '\\', '/', '<', '>', '*', '?', '"', '|'];
 
 /// Most characters of `compatibility` in the specification.
 const COMPATIBILITY: usize = 500;
-
-/// Values of keys of which Claude Code knows few.
-const VALUES: &[(&str, &[&str])] = &[
-    ("context", &["fork"]),
-    ("effort", &["low", "medium", "high", "xhigh", "max"]),
-    ("shell", &["bash", "powershell"]),
-];
-
-/// The tools of Claude Code that skills name.
-const TOOLS: &[&str] = &[
-    "Agent",
-    "AskUserQuestion",
-    "Bash",
-    "BashOutput",
-    "Edit",
-    "ExitPlanMode",
-    "Glob",
-    "Grep",
-    "KillShell",
-    "MultiEdit",
-    "NotebookEdit",
-    "NotebookRead",
-    "Read",
-    "Skill",
-    "SlashCommand",
-    "Task",
-    "TodoWrite",
-    "WebFetch",
-    "WebSearch",
-    "Write",
-];
 
 /// What `gh skill install` adds to the metadata of a copy.
 const PROVENANCE: &str = "github-";
@@ -126,6 +52,7 @@ pub(crate) fn check(
     out.extend(checker.invocation());
     out.extend(checker.digits());
     out.extend(checker.fences());
+    out.extend(checker.separators());
 }
 
 struct Checker<'a> {
@@ -142,6 +69,13 @@ impl Checker<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Where a part of a value is, if it is written in the file as it is read.
+    fn within(&self, value: Span, part: &str) -> Span {
+        let source = self.source.document.source(&value.range());
+        let at = source.find(part).map(|at| value.start + at);
+        at.map_or(value, |at| Span::from(at..at + part.len()))
     }
 
     fn report(&self, code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
@@ -178,6 +112,13 @@ impl Checker<'_> {
             (help, better.as_str())
         };
         let diagnostic = self.report(Code::NameCharacters, span, what).help(help);
+        let diagnostic = if name.contains(REPLACED) {
+            let elsewhere = Code::NameCharacters.elsewhere().iter().copied();
+            let gemini = (Profile::Gemini, Severity::Warning);
+            diagnostic.elsewhere(elsewhere.chain([gemini]).collect::<Vec<_>>())
+        } else {
+            diagnostic
+        };
         let diagnostic = if fixed.is_empty() {
             diagnostic
         } else {
@@ -185,40 +126,6 @@ impl Checker<'_> {
             diagnostic.fixed_by(Applicability::Unsafe, [edit])
         };
         out.push(diagnostic);
-        out
-    }
-
-    fn description(&self, text: &str, span: Span) -> Vec<Diagnostic> {
-        let mut out = Vec::new();
-        let lengths = DESCRIPTION.iter().map(|row| (row.1.of(text), row));
-        let exceeded: Vec<_> = lengths.filter(|(length, row)| *length > row.0).collect();
-        if let Some((length, (most, ..))) = exceeded.first() {
-            let effects: Vec<&str> = exceeded.iter().map(|(_, row)| row.3).collect();
-            let message =
-                format!("the description has {length} characters, and {most} are allowed");
-            let help = format!("shorten it; otherwise {}", effects.join(", "));
-            let elsewhere: Vec<_> = exceeded
-                .iter()
-                .flat_map(|(_, row)| row.2.iter())
-                .map(|profile| (*profile, Severity::Error))
-                .collect();
-            out.push(
-                self.report(Code::DescriptionTooLong, span, message)
-                    .help(help)
-                    .elsewhere(elsewhere),
-            );
-        }
-        if let Some(tag) = tag(text) {
-            let message = format!("the description has the tag `{}`", shortened(tag));
-            let help = "write it without `<` and `>`; hosts cut tags or refuse them, since a description stands in the system prompt";
-            out.push(self.report(Code::DescriptionTag, span, message).help(help));
-        } else if let Some(cut) = cut_as_tag(text) {
-            let cut = shortened(&text[cut]);
-            let message = format!("VS Code cuts `{cut}` out of the description, like a tag");
-            let diagnostic = self.report(Code::DescriptionTag, span, message);
-            let diagnostic = diagnostic.help("write it without `<` or without `>`");
-            out.push(diagnostic.elsewhere(&[(Profile::VsCode, Severity::Error)][..]));
-        }
         out
     }
 
@@ -252,7 +159,7 @@ impl Checker<'_> {
                 0 => String::new(),
                 more => format!(" (and {more} more)"),
             };
-            let message = format!("`{}` in `metadata` is {what}{more}", first.key.text);
+            let message = format!("{what}{more}");
             let help = "the specification has a map of text to text; put the value in quotes, or make it one line of text";
             let span = Span::from(&first.key.range);
             let diagnostic = self.report(Code::MetadataShape, span, message).help(help);
@@ -295,20 +202,21 @@ impl Checker<'_> {
         Some(self.report(Code::UnsupportedKey, span, message).help(help))
     }
 
-    /// What an entry of the metadata is, if its key or value is no text.
+    /// What is wrong with an entry of the metadata, if its key or value is no text.
     fn no_text(&self, entry: &Entry) -> Option<String> {
         let key = &entry.key.text;
         let is_plain = self.source.document.source(&entry.key.range) == key;
         if let Some(what) = misread_as(key).filter(|_| is_plain) {
-            return Some(format!("{what} as a key"));
+            return Some(format!("the key `{key}` in `metadata` is {what}"));
         }
+        let is = format!("`{key}` in `metadata` is");
         let NodeKind::Scalar { text, style } = &entry.value.kind else {
-            return Some(entry.value.describe().to_owned());
+            return Some(format!("{is} {}", entry.value.describe()));
         };
         let what = misread_as(text).filter(|_| *style == Style::Plain)?;
         Some(match loses_digits(text) {
-            Some(read) => format!("{what}, which others write `{read}`"),
-            None => what.to_owned(),
+            Some(read) => format!("{is} {what}, which others write `{read}`"),
+            None => format!("{is} {what}"),
         })
     }
 
@@ -357,72 +265,28 @@ impl Checker<'_> {
         Some(diagnostic.fixed_by(Applicability::Safe, edits))
     }
 
-    /// Values that Claude Code does not know.
-    fn values(&self, out: &mut Vec<Diagnostic>) {
-        for (key, known) in VALUES {
-            if let Some((text, span)) = self.text(key)
-                && !known.contains(&text.trim())
-            {
-                let message = format!("Claude Code knows no `{key}: {}`", shortened(text.trim()));
-                let known: Vec<String> = known.iter().map(|it| format!("`{it}`")).collect();
-                let help = format!("it knows {}", known.join(", "));
-                out.push(
-                    self.report(Code::UnsupportedValue, span, message)
-                        .help(help),
-                );
+    /// A separator of lines in a text without quotes, after which libyaml expects a key.
+    fn separators(&self) -> Option<Diagnostic> {
+        let mut entries = self.fields.entries().iter();
+        let (at, character) = entries.find_map(|it| match &it.value.kind {
+            NodeKind::Scalar { style, .. } if *style == Style::Plain => {
+                let source = self.source.document.source(&it.value.range);
+                let mut found = source.char_indices();
+                let found = found.find(|it| matches!(it.1, '\u{85}' | '\u{2028}' | '\u{2029}'))?;
+                Some((it.value.range.start + found.0, found.1))
             }
-        }
-        if let Some(node) = self.fields.get("hooks")
-            && node.entries().is_none()
-            && !node.is_null()
-        {
-            let message = format!("`hooks` is {}, not a map", node.describe());
-            let help = "write the name of an event with a list of hooks below it";
-            let span = Span::from(&node.range);
-            out.push(
-                self.report(Code::UnsupportedValue, span, message)
-                    .help(help),
-            );
-        }
-        for key in ["allowed-tools", "disallowed-tools"] {
-            out.extend(self.mistyped_tool(key));
-        }
-    }
-
-    /// A tool with a typing mistake. Other names may be tools of other hosts or servers.
-    fn mistyped_tool(&self, key: &str) -> Option<Diagnostic> {
-        let names = self.fields.tool_list(key, &mut Vec::new())?;
-        let found = names.iter().find_map(|name| {
-            let name = name.split('(').next().unwrap_or_default();
-            let is_close = |tool: &&&str| typos(name, tool) == Some(1);
-            let meant = TOOLS.iter().find(is_close)?;
-            (!TOOLS.contains(&name)).then_some((name, *meant))
-        });
-        let (name, meant) = found?;
-        let value = self.fields.value_span(key)?;
-        let text = self.source.document.source(&value.range());
-        let at = text.find(name).map_or(value, |at| {
-            Span::from(value.start + at..value.start + at + name.len())
-        });
-        let message = format!("Claude Code has no tool `{name}`");
-        let diagnostic = self.report(Code::UnsupportedValue, at, message);
+            _ => None,
+        })?;
+        let span = Span::from(at..at + character.len_utf8());
+        let code = u32::from(character);
+        let message = format!("U+{code:04X} ends a line for Codex, which refuses the frontmatter");
+        let diagnostic = self.report(Code::InvisibleCharacter, span, message);
+        let diagnostic = diagnostic.elsewhere(&[(Profile::Codex, Severity::Error)][..]);
         Some(
             diagnostic
-                .help(format!("did you mean `{meant}`?"))
-                .fixed_by(Applicability::Unsafe, [(at, meant.to_owned())]),
+                .help("write a space instead")
+                .fixed_by(Applicability::Unsafe, [(span, " ".to_owned())]),
         )
-    }
-
-    /// A skill that neither a person nor a model can start.
-    fn invocation(&self) -> Option<Diagnostic> {
-        let is = |key, value| self.fields.bool(key, &mut Vec::new()) == Some(value);
-        let is_never = is("disable-model-invocation", true) && is("user-invocable", false);
-        let span = self.fields.key_span("user-invocable")?;
-        is_never.then(|| {
-            let message = "neither people nor models can start this skill";
-            let help = "remove `user-invocable: false`, or `disable-model-invocation: true`";
-            self.report(Code::NeverInvoked, span, message).help(help)
-        })
     }
 
     /// The specification has 1 to 500 characters of `compatibility`.
@@ -440,104 +304,19 @@ impl Checker<'_> {
             self.report(Code::EmptyValue, span, message).help(help)
         })
     }
-
-    /// Fences that some hosts find elsewhere, or not at all.
-    fn fences(&self) -> Option<Diagnostic> {
-        let document = self.source.document;
-        let top = document.top();
-        let text = document.source(&(0..document.body.start));
-        let yaml = text.get(top.end..)?;
-        let last = yaml.trim_end().rfind("---").map(|at| top.end + at)?;
-        if let Some(at) = text[top.end..last].find("---").map(|at| top.end + at) {
-            return Some(self.inner_fence(text, at));
-        }
-        let spaces = |fence: usize| {
-            let line = text[fence..].lines().next().unwrap_or_default();
-            let at = fence + line.trim_end_matches([' ', '\t']).len();
-            (at < fence + line.len()).then_some(at..fence + line.len())
-        };
-        let start = top.start;
-        let found: Vec<_> = [start, last].into_iter().filter_map(spaces).collect();
-        let first = found.first()?;
-        let what = if first.start < last {
-            "does not find the frontmatter"
-        } else {
-            "loses the text below it"
-        };
-        let message = format!("spaces follow the fence `---`, so Gemini CLI {what}");
-        let edits = found.iter().map(|it| (Span::from(it), String::new()));
-        Some(
-            self.report(Code::FragileFence, Span::from(first), message)
-                .help("remove the spaces")
-                .elsewhere(&[(Profile::Gemini, Severity::Error)][..])
-                .fixed_by(Applicability::Safe, edits),
-        )
-    }
-
-    /// `---` between the fences.
-    fn inner_fence(&self, text: &str, at: usize) -> Diagnostic {
-        const ANYWHERE: &[(Profile, Severity)] = &[
-            (Profile::Spec, Severity::Error),
-            (Profile::Goose, Severity::Error),
-        ];
-        const ON_A_LINE: &[(Profile, Severity)] = &[
-            (Profile::Spec, Severity::Error),
-            (Profile::Goose, Severity::Error),
-            (Profile::Codex, Severity::Error),
-        ];
-        let start = text[..at].rfind('\n').map_or(0, |it| it + 1);
-        let line = text[start..].lines().next().unwrap_or_default();
-        let (hosts, elsewhere) = if line.trim() == "---" {
-            ("Codex, goose and skills-ref end", ON_A_LINE)
-        } else {
-            ("goose and skills-ref end", ANYWHERE)
-        };
-        let message = format!("{hosts} the frontmatter at this `---`");
-        self.report(Code::FragileFence, Span::from(at..at + 3), message)
-            .help("write a dash `–` or a comma instead; what follows is lost there")
-            .elsewhere(elsewhere)
-    }
 }
 
-impl Count {
-    fn of(self, text: &str) -> usize {
-        match self {
-            Self::Written => text.chars().count(),
-            Self::Trimmed => text.trim().chars().count(),
-            Self::Collapsed => {
-                let words = text.split_whitespace().map(|it| it.chars().count() + 1);
-                words.sum::<usize>().saturating_sub(1)
-            }
-            Self::WithoutTags => {
-                let mut units = 0;
-                let mut rest = text.trim();
-                while let Some(cut) = cut_as_tag(rest) {
-                    units += rest[..cut.start].encode_utf16().count();
-                    rest = &rest[cut.end..];
-                }
-                units + rest.encode_utf16().count()
-            }
-        }
-    }
-}
-
-/// The first part of a text between `<` and `>`, with something in between: what VS Code takes for a tag.
-fn cut_as_tag(text: &str) -> Option<Range<usize>> {
-    let mut from = 0;
-    loop {
-        let open = from + text[from..].find('<')?;
-        let close = open + text[open..].find('>')?;
-        // `<>` is none, since a character has to be in between.
-        if close > open + 1 {
-            return Some(open..close + 1);
-        }
-        from = close + 1;
+/// Phrases in a row.
+fn listed(phrases: &[&str]) -> String {
+    match phrases {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        phrases => phrases.concat(),
     }
 }
 
 /// The beginning of a text that a message quotes.
 fn shortened(text: &str) -> String {
-    const MOST: usize = 60;
+    const MOST: usize = 30;
     let mut short: String = text.chars().take(MOST).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -574,26 +353,6 @@ fn hyphenated(name: &str) -> String {
     words.join("-")
 }
 
-/// The first thing in a text that looks like a tag of XML or HTML. The text is read once.
-fn tag(text: &str) -> Option<&str> {
-    let mut open = None;
-    for (at, letter) in text.char_indices() {
-        match (letter, open) {
-            ('<', _) => {
-                let name = &text[at + 1..];
-                let name = name.strip_prefix('/').unwrap_or(name);
-                let is_tag = name.starts_with(|it: char| it.is_ascii_alphabetic());
-                // `<a <b>` has the tag `<b>`, or one that begins before it.
-                open = open.or(is_tag.then_some(at));
-            }
-            ('>', Some(open)) => return Some(&text[open..=at]),
-            ('\n', _) => open = None,
-            _ => {}
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -614,21 +373,6 @@ mod tests {
         ] {
             assert!(wrong_with_name(name).is_some(), "{name}");
             assert_eq!(hyphenated(name), better);
-        }
-    }
-
-    #[test]
-    fn only_what_looks_like_a_tag_is_one() {
-        for (text, expected) in [
-            ("a <b> c", Some("<b>")),
-            ("x </system> y", Some("</system>")),
-            ("<a href=\"x\">", Some("<a href=\"x\">")),
-            ("a < b and c > d", None),
-            ("if n<3", None),
-            ("-> <- <3 <>", None),
-            ("<a\n>", None),
-        ] {
-            assert_eq!(tag(text), expected, "{text:?}");
         }
     }
 }

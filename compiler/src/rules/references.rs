@@ -2,11 +2,13 @@
 //! those that lead out of the skill, and those to files that do not exist. In doubt nothing is
 //! reported, since skills are full of examples.
 
+mod paths;
 pub(super) mod scan;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
+use paths::{is_folder, path_of};
 use scan::{Notation, Reference};
 
 use skillbundle_format::Dialect;
@@ -57,8 +59,9 @@ const MOST_REFERENCES: usize = 10_000;
 /// Most references of one file to files that do not exist that are reported one by one.
 const MOST_BROKEN: usize = 50;
 
-/// Directories of a skill whose pages the reader is sent to: their references are the skill's too. Pages
-/// elsewhere are as often templates, whose links are for another place.
+/// Directories of a skill whose pages the reader is sent to: their references are the skill's too, like
+/// those of pages beside its text that it links to. Pages elsewhere are as often templates, whose links
+/// are for another place.
 const READ_NEXT: &[&str] = &["reference", "references"];
 
 /// Most files in a folder among which a similar name is looked for.
@@ -136,8 +139,13 @@ pub(super) fn check(
             out,
         );
     }
-    for file in entry.files.iter().filter(|it| is_read_next(&it.path)) {
+    let linked = linked(draft);
+    let pages = entry.files.iter().filter(|it| is_markdown(&it.path));
+    for file in pages {
         let path = join(home, &file.path);
+        if !is_read_next(&file.path) && !linked.contains(&path) {
+            continue;
+        }
         let is_own = ancestors(&path)
             .take_while(|it| *it != home)
             .all(|it| !homes.contains(it));
@@ -156,10 +164,26 @@ pub(super) fn check(
     }
 }
 
-/// Whether a file of a skill is a page that the reader is sent to.
+/// Whether a page of a skill is in a directory of pages that the reader is sent to.
 fn is_read_next(path: &str) -> bool {
     let (top, _) = path.split_once('/').unwrap_or_default();
-    is_markdown(path) && READ_NEXT.contains(&top)
+    READ_NEXT.contains(&top)
+}
+
+/// The pages beside the skill's text that it links to. Those in other directories are as often templates.
+fn linked(draft: &Draft) -> BTreeSet<String> {
+    let (entry, above) = (&draft.entry, directory(&draft.entry.file_path));
+    let body = entry.source.get(entry.body.clone()).unwrap_or_default();
+    let has_other_pages = entry
+        .files
+        .iter()
+        .any(|it| !it.path.contains('/') && is_markdown(&it.path));
+    let text = str::from_utf8(body).ok().filter(|_| has_other_pages);
+    let links = scan::candidates(text.unwrap_or_default()).take(MOST_REFERENCES);
+    let links = links.filter(|it| it.notation == Notation::Link);
+    let paths = links.filter_map(|it| path_of(it.target, it.notation));
+    let beside = paths.filter(|it| !it.contains('/') && is_markdown(it));
+    beside.filter_map(|it| resolve(above, &it)).collect()
 }
 
 /// One diagnostic for all references that lead out of a skill, since they are fixed together.
@@ -287,11 +311,15 @@ impl<'a> Judge<'a> {
     ) -> Option<Problem> {
         let (root, home) = (self.root, self.home);
         let inside = |it: &String| is_within(it, self.outer);
+        if found.notation == Notation::Link && path.starts_with("~/") {
+            return Some(Problem::Leaves);
+        }
         if let Some(below) = path.strip_prefix('/') {
-            // On the machine or the site of the author, unless it is a file of the skill.
-            let resolved = resolve(home, below).filter(|it| inside(it) && is_file(root, it));
+            // On the machine or the site of the author, unless it is meant to be in the skill.
+            let is_meant = |it: &String| is_below_conventional(below) || is_file(root, it);
+            let resolved = resolve(home, below).filter(|it| inside(it) && is_meant(it));
             return resolved
-                .filter(|_| !found.notation.is_code())
+                .filter(|_| found.notation == Notation::Link)
                 .map(Problem::Broken);
         }
         let is_windows = found.target.contains('\\');
@@ -319,8 +347,11 @@ impl<'a> Judge<'a> {
             Notation::Html => !has_extension || !path.contains('/'),
             Notation::Link => {
                 let above = directory(&resolved);
-                let is_there = above.len() > home.len() && root.has_directory(above);
-                !has_extension && !is_there && !root.has(&format!("{resolved}.md"))
+                let is_sure = (above.len() > home.len() && root.has_directory(above))
+                    || is_below_conventional(path)
+                    || is_folder(found.target, found.notation)
+                    || root.has(&format!("{resolved}.md"));
+                !has_extension && !is_sure
             }
         };
         if is_example || is_left_out(root, home, &resolved) {
@@ -449,8 +480,13 @@ fn outermost<'a>(root: &TreeRoot, home: &'a str) -> &'a str {
 
 /// Whether a path is in a conventional directory that the skill has.
 fn is_conventional(root: &TreeRoot, home: &str, path: &str) -> bool {
+    let top = path.split('/').next().unwrap_or_default();
+    is_below_conventional(path) && root.has_directory(&join(home, top))
+}
+
+fn is_below_conventional(path: &str) -> bool {
     let top = path.split_once('/').map_or("", |(top, _)| top);
-    CONVENTIONAL.contains(&top) && root.has_directory(&join(home, top))
+    CONVENTIONAL.contains(&top)
 }
 
 /// Whether a path in backticks directs the reader to the file: it is in a
@@ -463,91 +499,6 @@ fn is_direction(root: &TreeRoot, home: &str, path: &str, before: &str) -> bool {
         rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
     };
     is_conventional(root, home, path) && DIRECTIONS.iter().any(says)
-}
-
-/// The path of a reference, with `/` for a backslash; `None` for a URL, an anchor, a placeholder and
-/// everything else that is not a relative path.
-fn path_of(target: &str, notation: Notation) -> Option<String> {
-    // Most words in backticks and labels have none of what a path has, if only in its encoded form.
-    if !target.contains(['/', '\\', '.', '%']) {
-        return None;
-    }
-    let is_code = notation.is_code();
-    let cut = target.find(['#', '?']).map_or(target, |at| &target[..at]);
-    let cut = if is_code {
-        cut.split(':').next().unwrap_or_default()
-    } else {
-        cut
-    };
-    let path = decoded(cut)?;
-    let path = if is_code {
-        path
-    } else {
-        path.replace('\\', "/")
-    };
-    let path = path.strip_prefix("./").unwrap_or(&path);
-    // A folder of that name is meant by a link that ends in `/`.
-    let path = path.trim_end_matches('/');
-    let first = path.split('/').next().unwrap_or_default();
-    let is_of_path = |it: char| scan::is_of_name(it) || (!is_code && scan::is_of_link(it));
-    let is_path = path.contains('/') || path.contains('.');
-    (path.chars().all(is_of_path)
-        && is_path
-        && !is_placeholder(path)
-        && !has_scheme(cut)
-        && !is_host(first))
-    .then(|| path.to_owned())
-}
-
-/// Whether a path stands for others: `path/to/file.md`, `notes/YYYY-MM-DD.md`.
-fn is_placeholder(path: &str) -> bool {
-    const MARKS: &[&str] = &["...", "NNN", "XXX", "YYYY"];
-    const NAMES: &[&str] = &["file", "file_path", "filename", "name", "path"];
-    MARKS.iter().any(|it| path.contains(it))
-        || path.to_lowercase().contains("path/to/")
-        || NAMES.contains(&file_name(path))
-}
-
-/// `https:`, `mailto:`, `skill:`.
-fn has_scheme(target: &str) -> bool {
-    let Some((scheme, _)) = target.split_once(':') else {
-        return false;
-    };
-    scheme.starts_with(|it: char| it.is_ascii_alphabetic())
-        && scheme
-            .chars()
-            .all(|it| it.is_ascii_alphanumeric() || "+.-".contains(it))
-}
-
-/// `example.com`, as people write it without its scheme.
-fn is_host(name: &str) -> bool {
-    const TOP: &[&str] = &[
-        "ai", "app", "co", "com", "dev", "edu", "gov", "io", "net", "org",
-    ];
-    name.starts_with("www.")
-        || name
-            .rsplit_once('.')
-            .is_some_and(|(_, top)| TOP.contains(&top))
-}
-
-/// Decodes `%20` and the like; `None` if the result is not UTF-8.
-fn decoded(target: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(target.len());
-    let mut rest = target.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let digits = after
-            .get(..2)
-            .filter(|_| first == b'%')
-            .and_then(|it| str::from_utf8(it).ok());
-        if let Some(byte) = digits.and_then(|it| u8::from_str_radix(it, 16).ok()) {
-            bytes.push(byte);
-            rest = &after[2..];
-        } else {
-            bytes.push(first);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 fn is_file(root: &TreeRoot, path: &str) -> bool {

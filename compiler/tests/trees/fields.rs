@@ -67,12 +67,12 @@ fn what_a_host_refuses_or_cuts_is_an_error_for_it() {
         (
             described(&tagged),
             "vscode",
-            &["error description-tag 3:14"],
+            &["error description-tag 3:15"],
         ),
         (
             described("\"if a < b and c > d\""),
             "vscode",
-            &["error description-tag 3:14"],
+            &["error description-tag 3:20"],
         ),
         (described("\"if a < b and c > d\""), "claude", &[]),
         (described("\"a <> b -> c\""), "vscode", &[]),
@@ -85,6 +85,50 @@ fn what_a_host_refuses_or_cuts_is_an_error_for_it() {
             &["error fragile-fence 5:3"],
         ),
         (described("|\n  a\n  ---\n  b"), "gemini", &[]),
+        (
+            described("\"a\n  ----\n  b\""),
+            "claude",
+            &["error fragile-fence 4:3"],
+        ),
+        (described("|\n  ----\n  b"), "claude", &[]),
+        (
+            "name: \"a:b\"\ndescription: Use it.\n".to_owned(),
+            "gemini",
+            &["warning name-characters 2:7"],
+        ),
+        (named("allowed-tools: Read, Grep\n"), "gh", &[]),
+        (
+            named("allowed-tools: [Read, Grep]\n"),
+            "gh",
+            &["error tool-list-shape 4:16"],
+        ),
+        (
+            described("a\u{7}b c"),
+            "codex",
+            &["error control-character 3:15"],
+        ),
+        (
+            described("a\u{7}b c"),
+            "claude",
+            &["warning control-character 3:15"],
+        ),
+        (
+            described("a\u{2028}b c"),
+            "codex",
+            &["error invisible-character 3:15"],
+        ),
+        (described("\"a\u{2028}b c\""), "codex", &[]),
+        (described("a\u{85}b c"), "gemini", &[]),
+        (
+            "name: \u{ff53}\ndescription: Use it.\n".to_owned(),
+            "vscode",
+            &["error name-mismatch 2:7"],
+        ),
+        (
+            "name: \u{ff53}\ndescription: Use it.\n".to_owned(),
+            "spec",
+            &[],
+        ),
         (named("license: [MIT]\n"), "spec", &["error not-text 4:10"]),
         (
             named("license: [MIT]\n"),
@@ -256,4 +300,42 @@ fn a_description_of_open_tags_is_read_once() {
     let text = format!("name: s\ndescription: \"{}\"\n", "<a ".repeat(20_000));
     let found = found(&fenced(&text), "s", "vscode", &[]);
     assert_eq!(found, ["error description-too-long 3:14"]);
+}
+
+#[test]
+fn a_comment_that_allows_nothing_says_why() {
+    let text = |comment: &str| {
+        format!(
+            "---\nname: s\ndescription: Use it for tests.\n---\n{comment}\n[a](x.md)\n{}",
+            "line\n".repeat(500)
+        )
+    };
+    for (comment, expected) in [
+        (
+            "<!-- skillbundle: allow long-text: it is a table -->",
+            "whole file|allow-file long-text",
+        ),
+        (
+            "<!--\nskillbundle: allow broken-reference: made later\n-->",
+            "several lines|on one line",
+        ),
+        ("```\n<!--\nskillbundle: allow x: y\n-->\n```", ""),
+        ("text\nskillbundle: allow x: y\n", ""),
+    ] {
+        let tree = Tree::new();
+        tree.file("r/s/SKILL.md", text(comment));
+        let options = CheckOptions::new(Profiles::own());
+        let checked = check(&tree.roots(&["r"]), &options).expect("the root can be read");
+        let found = checked.report;
+        let found = found.diagnostics().iter();
+        let about: Vec<_> = found
+            .filter(|it| it.code.as_str().ends_with("-suppression"))
+            .collect();
+        assert_eq!(about.len(), usize::from(!expected.is_empty()), "{about:?}");
+        for it in about {
+            let said = format!("{} {}", it.message, it.help.as_deref().unwrap_or_default());
+            let mut parts = expected.split('|');
+            assert!(parts.all(|part| said.contains(part)), "{said}");
+        }
+    }
 }

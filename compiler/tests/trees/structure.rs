@@ -214,6 +214,8 @@ fn references_that_lead_nowhere_are_found_however_they_are_written() {
         ),
         ("[a](references/none)", None),
         ("[a](scripts/run)", None),
+        ("[a](assets/none)", None),
+        ("[a](docs/)", None),
         ("See <img src=\"assets/no.png\"> here.", None),
         ("<a href='references/no.md'>it</a>", None),
         ("First `python scripts/no.py --all`.", None),
@@ -242,11 +244,35 @@ fn references_that_lead_nowhere_are_found_however_they_are_written() {
 }
 
 #[test]
+fn pages_that_the_text_links_to_are_read_for_references() {
+    for (body, path, is_read) in [
+        ("See [it](guide.md#part).", "guide.md", true),
+        ("See it.", "guide.md", false),
+        ("See [it](templates/page.md).", "templates/page.md", false),
+        ("See it.", "references/guide.md", true),
+    ] {
+        let tree = Tree::new();
+        tree.file(
+            "r/a/SKILL.md",
+            skill("a", "Does a. Use it for a.") + body + "\n",
+        );
+        tree.file(&format!("r/a/{path}"), "[x](none.md)\n");
+        let expected = is_read.then(|| format!("warning broken-reference a/{path}"));
+        assert_eq!(
+            findings(&tree, &["skillbundle"]),
+            Vec::from_iter(expected),
+            "{body}"
+        );
+    }
+}
+
+#[test]
 fn what_is_no_reference_to_a_file_of_the_skill_is_left_alone() {
     for body in [
         "[a](references/my%20file.md) [b](<references/my file.md>)",
         "[a](/features/analytics) [b](/docs/x.md) [c](//example.com/x.md)",
-        "[a](C:\\Users\\x.md) [b](file:///etc/hosts) [c](~/x.md)",
+        "[a](C:\\Users\\x.md) [b](file:///etc/hosts) `~/x.md`",
+        "[a](references/) [b](scripts) [c](./) [d](https://x.io/)",
         "[a](references/filename) [b](wiki/page) [c](references/YYYY-MM-DD.md)",
         "<!-- <img src=\"assets/no.png\"> -->\n\n```html\n<img src=\"a/b.png\">\n```",
         "<img src=\"chart.png\"> <a href=\"/report\"> <a href=\"https://x.io/a.md\">",
@@ -304,7 +330,24 @@ fn a_page_that_a_link_makes_a_skill_is_read() {
     tree.file("r/b/SKILL.md", skill("b", "Does b. Use it for b."));
     fs::create_dir_all(tree.path("r/a")).expect("a directory can be made");
     tree.link("r/a/SKILL.md", "../real.md");
-    assert_eq!(findings(&tree, &["claude"]), [""; 0]);
+    assert_eq!(
+        findings(&tree, &["claude"]),
+        ["info linked-skill-file a/SKILL.md"]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_skill_file_that_is_a_link_is_not_found_by_every_host() {
+    let tree = Tree::new();
+    tree.file("r/shared/a.txt", skill("a", "Does a. Use it for a."));
+    tree.file("r/real/b/SKILL.md", skill("b", "Does b. Use it for b."));
+    fs::create_dir_all(tree.path("r/a")).expect("a directory can be made");
+    tree.link("r/a/SKILL.md", "../shared/a.txt");
+    tree.link("r/b", "real/b");
+    let found = findings(&tree, &["codex"]);
+    let about: Vec<_> = found.iter().filter(|it| it.starts_with("error")).collect();
+    assert_eq!(about, ["error linked-skill-file a/SKILL.md"]);
 }
 
 #[test]

@@ -270,7 +270,7 @@ fn is_word(key: &str) -> bool {
 pub(super) fn begins_key(text: &str, at: usize) -> bool {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = text[start..].lines().next().unwrap_or_default();
-    key_length(line).is_some_and(|length| is_word(&line[..length]))
+    key_length(line).is_some_and(|length| is_word(line[..length].trim_end()))
         && !line.starts_with([' ', '\t'])
 }
 

@@ -32,7 +32,7 @@ pub(super) fn text<'a>(
     let head = &bytes[..bytes.len().min(BINARY_HEAD)];
     if let Some(at) = memchr::memchr(0, head).filter(|_| !file.is_skill) {
         if is_read(path) {
-            let encoding = "binary, or UTF-16 without its mark: it has NUL bytes";
+            let encoding = "binary or UTF-16";
             out.extend(other_encoding(
                 shown,
                 path,

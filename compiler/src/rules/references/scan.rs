@@ -41,10 +41,16 @@ impl Notation {
     }
 }
 
-/// Programs that run the file that follows.
+/// Programs that run the file that follows, or the program that follows.
 const INTERPRETERS: &[&str] = &[
-    "bash", "bun", "node", "perl", "python", "python3", "ruby", "sh", "zsh",
+    "bash", "bun", "deno", "node", "npx", "perl", "python", "python3", "ruby", "sh", "uv", "zsh",
 ];
+
+/// What may stand between such a program and the file: other programs and their commands.
+const BETWEEN: &[&str] = &["bash", "node", "python", "python3", "run", "ts-node", "tsx"];
+
+/// Options after which no file follows, but code or a module.
+const NO_FILE: &[&str] = &["-c", "-e", "-m"];
 
 /// Longer targets are no paths.
 const MOST_TARGET: usize = 1024;
@@ -330,24 +336,18 @@ fn code_word(text: &str, start: usize, end: usize) -> Option<Reference<'_>> {
     // Most code has no path.
     let code = text.get(start..end)?;
     memchr(b'/', code.as_bytes())?;
-    let code = code.trim_start();
-    let start = end - code.len();
     let code = at_most(code, MOST_TARGET);
-    let first = &code[..code.find(char::is_whitespace).unwrap_or(code.len())];
-    let (at, target, notation) = if INTERPRETERS.contains(&first) {
-        let rest = &code[first.len()..];
-        let word = rest.trim_start_matches(' ');
-        let target = &word[..word.find(char::is_whitespace).unwrap_or(word.len())];
-        (
-            start + first.len() + rest.len() - word.len(),
-            target,
-            Notation::Command,
-        )
+    let mut words = code.split_whitespace();
+    let first = words.next()?;
+    let (target, notation) = if INTERPRETERS.contains(&first) {
+        let is_before = |it: &&str| BETWEEN.contains(it) || it.starts_with('-');
+        let mut words = words.take_while(|it| !NO_FILE.contains(it));
+        (words.find(|it| !is_before(it))?, Notation::Command)
     } else {
-        (start, first, Notation::Code)
+        (first, Notation::Code)
     };
-    let is_path = target.contains('/') && !target.starts_with('-');
-    is_path.then_some(Reference {
+    let at = target.as_ptr() as usize - text.as_ptr() as usize;
+    target.contains('/').then_some(Reference {
         at,
         target,
         notation,
