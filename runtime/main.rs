@@ -290,19 +290,18 @@ impl Form {
 /// Prints an error: as a document on stdout if one was asked for, or else on stderr.
 fn report(error: &anyhow::Error) {
     let (message, help) = output::describe(error);
-    let form = Form::asked();
-    if form == Form::Text {
-        output::error(&message, help);
-        return;
-    }
     let mut out = Output::new();
-    let log = check::failure_log(&message, help).filter(|_| form == Form::Sarif);
-    let annotation = check::failure_annotation(&message, help);
-    let annotation = annotation.filter(|_| form == Form::Github);
-    let written = match (log, annotation) {
-        (Some(log), _) => out.json(&log),
-        (None, Some(line)) => out.line(&line),
-        (None, None) => out.json(&failed(message, help)),
+    let written = match Form::asked() {
+        Form::Text => return output::error(&message, help),
+        Form::Github => match check::failure_annotation(&message, help) {
+            Some(line) => out.line(&line),
+            None => return output::error(&message, help),
+        },
+        Form::Sarif => match check::failure_log(&message, help) {
+            Some(log) => out.json(&log),
+            None => out.json(&failed(message, help)),
+        },
+        Form::Json => out.json(&failed(message, help)),
     };
     // If stdout is closed, the exit code is all that is left to report with.
     let _ = written.and_then(|()| out.finish());

@@ -230,6 +230,7 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 /// # Errors
 ///
 /// Every other one.
+#[cfg(feature = "compile")]
 pub(crate) fn is_read(printed: anyhow::Result<()>) -> anyhow::Result<bool> {
     match printed {
         Ok(()) => Ok(true),

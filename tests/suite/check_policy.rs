@@ -244,7 +244,14 @@ fn mistakes_in_settings_are_errors_with_their_position() {
             "[check]\nstrict = true\nfail-on = \"error\"\n",
             "2:1: `strict` and `fail-on` say the same",
         ),
-        ("[check]\nmax-warnings = -1\n", "2:16: expected a number"),
+        (
+            "[check]\nmax-warnings = -1\n",
+            "2:16: expected a number that is not negative, found `-1`",
+        ),
+        (
+            "[check]\nmax-warnings = 99999999999999999999\n",
+            "found `99999999999999999999`: number too large",
+        ),
         (
             "[check.rules]\nname-mismach = \"off\"\n",
             "2:1: no rule is called `name-mismach`\nhelp: did you mean `name-mismatch`?",

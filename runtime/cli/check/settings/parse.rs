@@ -219,9 +219,15 @@ impl Reader<'_> {
     }
 
     fn number(&self, value: &Value<'_>) -> Result<usize> {
-        let number = value.get_ref().as_integer();
-        let number = number.and_then(|it| usize::from_str_radix(it.as_str(), it.radix()).ok());
-        number.ok_or_else(|| self.mistyped(value, "a number that is not negative"))
+        const EXPECTED: &str = "a number that is not negative";
+        let Some(number) = value.get_ref().as_integer() else {
+            return Err(self.mistyped(value, EXPECTED));
+        };
+        usize::from_str_radix(number.as_str(), number.radix()).map_err(|error| {
+            let found = &self.text[value.span()];
+            let message = format!("expected {EXPECTED}, found `{found}`: {error}");
+            self.fail(&value.span(), &message, super::HELP)
+        })
     }
 
     fn list<'a, 'b>(&self, value: &'a Value<'b>) -> Result<&'a [Value<'b>]> {
