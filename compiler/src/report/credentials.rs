@@ -27,6 +27,9 @@ struct Credential {
     letters: String,
 }
 
+/// How far from a finding the text may be that its message quotes, in bytes.
+const REACH: usize = 256;
+
 /// So much of a credential says that it follows: messages quote the beginning of long words.
 const BEGINNING: usize = 8;
 
@@ -75,12 +78,12 @@ impl Credentials {
         }
     }
 
-    /// The credentials where a finding is.
+    /// The credentials near a finding.
     fn near(&self, it: &Diagnostic) -> impl Iterator<Item = &Credential> {
         let all = self.files.get(&it.file).map_or(&[][..], Vec::as_slice);
         let at = it.span.map(Span::range).unwrap_or_default();
         all.iter()
-            .filter(move |it| it.span.start < at.end && at.start < it.span.end)
+            .filter(move |it| it.span.start < at.end + REACH && at.start < it.span.end + REACH)
     }
 }
 

@@ -288,7 +288,9 @@ fn credentials_are_found_and_never_shown() {
             assert!(!text.contains(shown), "{text}");
         }
     }
+    let after_mark = format!("-----BEGIN PRIVATE KEY-----\nghp_{}\n", &body[..36]);
     for (path, content, expected) in [
+        ("m.txt", after_mark, "secret-value s/m.txt:2:1"),
         (
             "k.txt",
             format!("A key:\n{pem}"),
@@ -328,6 +330,10 @@ fn no_form_of_a_report_repeats_a_credential() {
         (fenced(&format!("{named}license: [{token}]\n")), "not-text"),
         (
             fenced(&format!("{named}a:\n  b: c\n {token}: d\n")),
+            "invalid-yaml",
+        ),
+        (
+            fenced(&format!("{named}a: b\n  c: d\n]{token}\n")),
             "invalid-yaml",
         ),
         (
