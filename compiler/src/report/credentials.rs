@@ -22,9 +22,16 @@ pub(super) struct Credentials {
 #[derive(Debug)]
 struct Credential {
     span: Range<usize>,
+    text: String,
     /// Its letters and digits in small letters, since a finding may suggest a text that is made of it.
     letters: String,
 }
+
+/// How far from a finding the text may be that its message quotes, in bytes.
+const REACH: usize = 256;
+
+/// So much of a credential says that it follows: messages quote the beginning of long words.
+const BEGINNING: usize = 8;
 
 impl Credentials {
     /// Masks the credentials of a file, and remembers them.
@@ -35,9 +42,13 @@ impl Credentials {
         }
         let bytes = Arc::make_mut(bytes);
         let mask = |span: Range<usize>| {
-            let letters = letters(&String::from_utf8_lossy(&bytes[span.clone()]));
+            let text = String::from_utf8_lossy(&bytes[span.clone()]).into_owned();
             mask(&mut bytes[span.clone()]);
-            Credential { span, letters }
+            Credential {
+                letters: letters(&text),
+                span,
+                text,
+            }
         };
         let found = found.into_iter().map(mask).collect();
         self.files.insert(file.to_owned(), found);
@@ -45,35 +56,34 @@ impl Credentials {
 
     /// Masks the credentials in what a finding says. Its help or fix goes if it is made of one.
     pub(super) fn redact(&self, it: &mut Diagnostic) {
-        let near: Vec<&str> = self.near(it).collect();
+        let near: Vec<&Credential> = self.near(it).collect();
         let is_made_of = |text: &str| {
             let text = letters(text);
-            near.iter().any(|it| text.contains(it))
+            near.iter().any(|it| text.contains(&it.letters))
         };
         let edits = it.fix.iter().flat_map(|fix| &fix.edits);
         let mut written = edits.map(|edit| edit.replacement.as_str());
         if written.any(|it| is_made_of(it) || !credentials(it.as_bytes()).is_empty()) {
             it.fix = None;
         }
-        mask_text(&mut it.message);
-        for related in &mut it.related {
-            mask_text(&mut related.message);
-        }
-        if let Some(help) = &mut it.help {
-            mask_text(help);
+        let related = it.related.iter_mut().map(|it| &mut it.message);
+        for said in related.chain([&mut it.message]).chain(&mut it.help) {
+            mask_text(said);
+            for credential in &near {
+                mask_beginning(said, &credential.text);
+            }
         }
         if it.help.as_deref().is_some_and(is_made_of) {
             it.help = None;
         }
     }
 
-    /// The letters of the credentials where a finding is.
-    fn near(&self, it: &Diagnostic) -> impl Iterator<Item = &str> {
+    /// The credentials near a finding.
+    fn near(&self, it: &Diagnostic) -> impl Iterator<Item = &Credential> {
         let all = self.files.get(&it.file).map_or(&[][..], Vec::as_slice);
         let at = it.span.map(Span::range).unwrap_or_default();
-        let near = all.iter();
-        let near = near.filter(move |it| it.span.start < at.end && at.start < it.span.end);
-        near.map(|it| it.letters.as_str())
+        all.iter()
+            .filter(move |it| it.span.start < at.end + REACH && at.start < it.span.end + REACH)
     }
 }
 
@@ -82,6 +92,21 @@ fn mask_text(text: &mut String) {
         let mut bytes = text[span.clone()].as_bytes().to_vec();
         mask(&mut bytes);
         text.replace_range(span, &String::from_utf8_lossy(&bytes));
+    }
+}
+
+/// Masks what a text has of a credential, if it has its beginning.
+fn mask_beginning(text: &mut String, credential: &str) {
+    let beginning = credential.get(..BEGINNING).unwrap_or(credential);
+    let mut from = 0;
+    while let Some(found) = text[from..].find(beginning) {
+        let at = from + found;
+        let same = text[at..].bytes().zip(credential.bytes());
+        let length = same.take_while(|(one, other)| one == other).count();
+        let mut bytes = text.as_bytes()[at..at + length].to_vec();
+        mask(&mut bytes);
+        text.replace_range(at..at + length, &String::from_utf8_lossy(&bytes));
+        from = at + length;
     }
 }
 

@@ -288,7 +288,9 @@ fn credentials_are_found_and_never_shown() {
             assert!(!text.contains(shown), "{text}");
         }
     }
+    let after_mark = format!("-----BEGIN PRIVATE KEY-----\nghp_{}\n", &body[..36]);
     for (path, content, expected) in [
+        ("m.txt", after_mark, "secret-value s/m.txt:2:1"),
         (
             "k.txt",
             format!("A key:\n{pem}"),
@@ -305,7 +307,7 @@ fn credentials_are_found_and_never_shown() {
 fn no_form_of_a_report_repeats_a_credential() {
     let token = format!("ghp_{}", drawn(36));
     let more = |lines: usize| format!("{token} {}\n", drawn(4)).repeat(lines);
-    let hidden = [token[6..].to_owned(), token[6..].to_lowercase()];
+    let hidden = [token[6..14].to_owned(), token[6..14].to_lowercase()];
     let fenced = |yaml: &str| format!("---\n{yaml}---\nBody\n");
     let named = "name: s\ndescription: Use it for tests.\n";
     for (text, code) in [
@@ -326,6 +328,14 @@ fn no_form_of_a_report_repeats_a_credential() {
             "unquoted-value",
         ),
         (fenced(&format!("{named}license: [{token}]\n")), "not-text"),
+        (
+            fenced(&format!("{named}a:\n  b: c\n {token}: d\n")),
+            "invalid-yaml",
+        ),
+        (
+            fenced(&format!("{named}a: b\n  c: d\n]{token}\n")),
+            "invalid-yaml",
+        ),
         (
             format!("{}[a](references/{token}.md)\n", fenced(named)),
             "broken-reference",

@@ -222,11 +222,12 @@ impl<'a> Scanner<'a> {
         let start = kind.len() + KEY_END.len();
         let length = rest[start..].find("-----").unwrap_or(rest.len() - start);
         let key = &rest[start..start + length];
-        self.done = at.end + start + length;
         // In a string of a program, line ends are written `\n`.
         let letters = key.split("\\n").flat_map(str::chars);
         let body: String = letters.filter(char::is_ascii_alphanumeric).collect();
         let is_one = body.len() >= LEAST_KEY && !key.contains("...") && !is_made_up(&body);
+        // What follows a mark without a key may be anything.
+        self.done = at.end + start + if is_one { length } else { 0 };
         let found = is_one.then_some((at.start..self.done, "a private key"));
         (start + length, found)
     }
