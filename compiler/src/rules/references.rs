@@ -53,9 +53,6 @@ const DIRECTIONS: &[&str] = &[
     "use",
 ];
 
-/// Most references of one file that are checked. No real file has more than 1,000.
-const MOST_REFERENCES: usize = 10_000;
-
 /// Most references of one file to files that do not exist that are reported one by one.
 const MOST_BROKEN: usize = 50;
 
@@ -179,7 +176,7 @@ fn linked(draft: &Draft) -> BTreeSet<String> {
         .iter()
         .any(|it| !it.path.contains('/') && is_markdown(&it.path));
     let text = str::from_utf8(body).ok().filter(|_| has_other_pages);
-    let links = scan::candidates(text.unwrap_or_default()).take(MOST_REFERENCES);
+    let links = scan::candidates(scan::checked_part(text.unwrap_or_default()));
     let links = links.filter(|it| it.notation == Notation::Link);
     let paths = links.filter_map(|it| path_of(it.target, it.notation));
     let beside = paths.filter(|it| !it.contains('/') && is_markdown(it));
@@ -212,8 +209,11 @@ fn partly_checked(page: &Page<'_>, message: &str) -> Diagnostic {
 }
 
 fn too_many(page: &Page<'_>) -> Diagnostic {
-    let what = format!("only the first {MOST_REFERENCES} links and paths were checked");
-    partly_checked(page, &what)
+    let most = scan::MOST_CANDIDATES;
+    partly_checked(
+        page,
+        &format!("only the first {most} links and paths were checked"),
+    )
 }
 
 fn broken(page: &Page<'_>, span: Span, target: &str, meant: Option<Meant>) -> Diagnostic {
@@ -242,16 +242,18 @@ fn broken(page: &Page<'_>, span: Span, target: &str, meant: Option<Meant>) -> Di
 
 impl<'a> Judge<'a> {
     fn page(&mut self, page: &Page<'_>, out: &mut Vec<Diagnostic>) {
-        let Some(text) = page.text.get(page.body.clone()) else {
+        let Some(whole) = page.text.get(page.body.clone()) else {
             return;
         };
-        let mut candidates = scan::candidates(text);
-        let is_suspect = candidates.by_ref().take(MOST_REFERENCES).any(|found| {
+        let text = scan::checked_part(whole);
+        if text.len() < whole.len() {
+            out.push(too_many(page));
+        }
+        let is_suspect = scan::candidates(text).any(|found| {
             let path = path_of(found.target, found.notation);
             path.is_some_and(|path| self.problem(page, text, &path, &found).is_some())
         });
         if !is_suspect {
-            out.extend(candidates.next().map(|_| too_many(page)));
             return;
         }
         let Some(scanned) = scan::scan(text) else {
@@ -262,7 +264,7 @@ impl<'a> Judge<'a> {
         let mut reported = BTreeSet::new();
         let mut leaving: Vec<(Span, &str)> = Vec::new();
         let mut count = 0;
-        for found in scanned.references.iter().take(MOST_REFERENCES) {
+        for found in &scanned.references {
             let Some(path) = path_of(found.target, found.notation) else {
                 continue;
             };
@@ -278,7 +280,8 @@ impl<'a> Judge<'a> {
                 Problem::Leaves => leaving.push((span, found.target)),
                 Problem::Broken(resolved) => {
                     // The text may show how to create such a file.
-                    let names = names_in_code.get_or_insert_with(|| scanned.names_in_code(text));
+                    let names = names_in_code
+                        .get_or_insert_with(|| scanned.names_in_code(whole, text.len()));
                     if names.contains(file_name(&path)) {
                         continue;
                     }
@@ -296,9 +299,6 @@ impl<'a> Judge<'a> {
             out.push(Diagnostic::new(Code::BrokenReference, page.shown, message));
         }
         out.extend(leaves(page, &leaving));
-        if scanned.references.len() > MOST_REFERENCES {
-            out.push(too_many(page));
-        }
     }
 
     /// What is wrong with a reference, if anything.

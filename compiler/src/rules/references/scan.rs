@@ -8,6 +8,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr3_iter};
 use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
 
+use crate::rules::blocks;
 use crate::rules::content::at_most;
 
 /// A possible reference.
@@ -70,6 +71,19 @@ pub(in crate::rules) struct Scanned<'a> {
 /// Most steps that a text may take: its lines times the depth of its lists and quotes, since the parser
 /// goes through all open ones at each line. Real texts take less than 100,000.
 const MOST_STEPS: usize = 10_000_000;
+
+/// Most candidates of one text that are looked at. No real text has more than 1,000.
+pub(super) const MOST_CANDIDATES: usize = 10_000;
+
+/// The beginning of a text that has at most [`MOST_CANDIDATES`].
+pub(in crate::rules) fn checked_part(text: &str) -> &str {
+    // One takes at least three bytes.
+    if text.len() / 3 <= MOST_CANDIDATES {
+        return text;
+    }
+    let next = candidates(text).nth(MOST_CANDIDATES);
+    next.map_or(text, |next| &text[..next.at])
+}
 
 /// What could be a reference if it is neither code nor a comment, and can be a path: more than [`scan`]
 /// finds, at the cost of a search for three bytes. In most texts nothing of it is wrong, and they need
@@ -162,9 +176,15 @@ impl<'a> Scanned<'a> {
         in_comment
     }
 
-    /// Every word in the blocks of code that could be the name of a file.
-    pub(super) fn names_in_code(&self, text: &'a str) -> HashSet<&'a str> {
-        let blocks = self.code.iter().filter_map(|it| text.get(it.clone()));
+    /// Every word that could be the name of a file in the blocks of code of a text, of which only the
+    /// beginning was scanned, of so many bytes. What follows can also show how to make a file.
+    pub(super) fn names_in_code(&self, text: &'a str, scanned: usize) -> HashSet<&'a str> {
+        let mut blocks = self.code.clone();
+        if scanned < text.len() {
+            let fenced = blocks::fenced(text).into_iter().map(|it| it.content);
+            blocks.extend(fenced.filter(|it| it.end > scanned));
+        }
+        let blocks = blocks.into_iter().filter_map(|it| text.get(it));
         let words = blocks.flat_map(|it| it.split(|it: char| "/:".contains(it) || !is_of_name(it)));
         let words = words.map(|it| it.trim_end_matches('.'));
         words.filter(|it| !it.is_empty()).collect()

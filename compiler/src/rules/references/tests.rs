@@ -148,7 +148,7 @@ fn only_relative_paths_are_paths() {
 fn only_fenced_code_counts_as_code() {
     let text = "guide.md\n```\ntree/\n└── made.md\n```\n`span.md`\n";
     let scanned = scan(text).expect("few steps");
-    let names = scanned.names_in_code(text);
+    let names = scanned.names_in_code(text, text.len());
     assert!(names.contains("made.md"));
     assert!(!names.contains("guide.md") && !names.contains("span.md"));
 }

@@ -45,7 +45,7 @@ pub(super) fn commands(text: &str) -> Vec<Command<'_>> {
         }
     }
     // Of a text that takes too many steps, only fenced code is read.
-    let scanned = scan::scan(text).unwrap_or_default();
+    let scanned = scan::scan(scan::checked_part(text)).unwrap_or_default();
     let references = scanned.references.into_iter();
     let code = references.filter(|it| it.notation == Notation::Code);
     for reference in code {
