@@ -15,15 +15,22 @@ const UNMASKED: usize = 4;
 /// The credentials in the files that are quoted.
 #[derive(Debug, Default)]
 pub(super) struct Credentials {
-    files: BTreeMap<String, Vec<Credential>>,
+    files: BTreeMap<String, File>,
 }
 
-/// A credential.
+/// A file with credentials.
 #[derive(Debug)]
+struct File {
+    /// Its bytes, not masked.
+    bytes: Arc<[u8]>,
+    /// Where the credentials are, in order.
+    spans: Vec<Range<usize>>,
+}
+
+/// A credential near a finding.
 struct Credential {
-    span: Range<usize>,
     text: String,
-    /// Its letters and digits in small letters, since a finding may suggest a text that is made of it.
+    /// Its letters and digits in small letters, since the finding may suggest a text that is made of it.
     letters: String,
 }
 
@@ -36,27 +43,22 @@ const BEGINNING: usize = 8;
 impl Credentials {
     /// Masks the credentials of a file, and remembers them.
     pub(super) fn mask(&mut self, file: &str, bytes: &mut Arc<[u8]>) {
-        let found = credentials(bytes);
-        if found.is_empty() {
+        let spans = credentials(bytes);
+        if spans.is_empty() {
             return;
         }
-        let bytes = Arc::make_mut(bytes);
-        let mask = |span: Range<usize>| {
-            let text = String::from_utf8_lossy(&bytes[span.clone()]).into_owned();
-            mask(&mut bytes[span.clone()]);
-            Credential {
-                letters: letters(&text),
-                span,
-                text,
-            }
-        };
-        let found = found.into_iter().map(mask).collect();
-        self.files.insert(file.to_owned(), found);
+        let original = Arc::clone(bytes);
+        let masked = Arc::make_mut(bytes);
+        for span in &spans {
+            mask(&mut masked[span.clone()]);
+        }
+        let bytes = original;
+        self.files.insert(file.to_owned(), File { bytes, spans });
     }
 
     /// Masks the credentials in what a finding says. Its help or fix goes if it is made of one.
     pub(super) fn redact(&self, it: &mut Diagnostic) {
-        let near: Vec<&Credential> = self.near(it).collect();
+        let near = self.near(it);
         let is_made_of = |text: &str| {
             let text = letters(text);
             near.iter().any(|it| text.contains(&it.letters))
@@ -79,11 +81,21 @@ impl Credentials {
     }
 
     /// The credentials near a finding.
-    fn near(&self, it: &Diagnostic) -> impl Iterator<Item = &Credential> {
-        let all = self.files.get(&it.file).map_or(&[][..], Vec::as_slice);
+    fn near(&self, it: &Diagnostic) -> Vec<Credential> {
+        let Some(File { bytes, spans }) = self.files.get(&it.file) else {
+            return Vec::new();
+        };
         let at = it.span.map(Span::range).unwrap_or_default();
-        all.iter()
-            .filter(move |it| it.span.start < at.end + REACH && at.start < it.span.end + REACH)
+        let first = spans.partition_point(|it| it.end + REACH <= at.start);
+        let near = spans[first..].iter();
+        let near = near.take_while(|it| it.start < at.end + REACH);
+        let texts = near.map(|it| String::from_utf8_lossy(&bytes[it.clone()]).into_owned());
+        texts
+            .map(|text| Credential {
+                letters: letters(&text),
+                text,
+            })
+            .collect()
     }
 }
 
@@ -101,8 +113,9 @@ fn mask_beginning(text: &mut String, credential: &str) {
     let mut from = 0;
     while let Some(found) = text[from..].find(beginning) {
         let at = from + found;
-        let same = text[at..].bytes().zip(credential.bytes());
-        let length = same.take_while(|(one, other)| one == other).count();
+        let same = text[at..].chars().zip(credential.chars());
+        let same = same.take_while(|(one, other)| one == other);
+        let length: usize = same.map(|(it, _)| it.len_utf8()).sum();
         let mut bytes = text.as_bytes()[at..at + length].to_vec();
         mask(&mut bytes);
         text.replace_range(at..at + length, &String::from_utf8_lossy(&bytes));
@@ -128,4 +141,24 @@ fn mask(secret: &mut [u8]) {
 fn letters(text: &str) -> String {
     let letters = text.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|it| it.to_ascii_lowercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_credential_is_masked_as_far_as_it_is_there() {
+        for (text, credential, expected) in [
+            ("a `12345678` b", "1234567890", "a `1234****` b"),
+            ("a 1234567 b", "1234567890", "a 1234567 b"),
+            ("12345678 12345678x", "1234567890", "1234**** 1234****x"),
+            // Different letters that begin with the same byte.
+            ("12345678\u{ea}", "12345678\u{e9}", "1234****\u{ea}"),
+        ] {
+            let mut masked = text.to_owned();
+            mask_beginning(&mut masked, credential);
+            assert_eq!(masked, expected);
+        }
+    }
 }
