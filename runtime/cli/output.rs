@@ -149,15 +149,31 @@ pub(crate) fn error(message: &str, help: Option<&str>) {
 /// An error for stderr: what is wrong, then what to type.
 pub(crate) fn error_text(message: &str, help: Option<&str>) -> String {
     let style = Style::stderr();
-    let line = |code, label: &str, text: &str| {
+    let part = |code, label: &str, text: &str| {
         let label = style.styled(code, label);
-        format!("{label} {}", display::escaped(text.trim_end()))
+        let text = display::many_lines(text.trim_end());
+        format!("{label} {}", without_commands(&text))
     };
-    let error = line("1;31", "error:", message);
+    let error = part("1;31", "error:", message);
     match help {
-        Some(help) => format!("{error}\n{}", line("1;36", "help:", help)),
+        Some(help) => format!("{error}\n{}", part("1;36", "help:", help)),
         None => error,
     }
+}
+
+/// A text of which GitHub Actions makes no commands: `::` begins one at the start of a line, `##[`
+/// everywhere. Names and settings that an error quotes may have lines of their own.
+fn without_commands(text: &str) -> String {
+    let text = text.replace("##[", "\\u{23}#[");
+    let line = |line: &str| {
+        if line.trim_start().starts_with("::") {
+            line.replacen(':', "\\u{3a}", 1)
+        } else {
+            line.to_owned()
+        }
+    };
+    let lines: Vec<String> = text.split('\n').map(line).collect();
+    lines.join("\n")
 }
 
 /// An error that says what to type instead.

@@ -489,3 +489,27 @@ fn a_report_fits_the_terminal() {
     let colored = on_terminal(command.args(["check", "team"]), 80);
     assert!(colored.contains("\u{1b}[") && !colored.contains("\u{1b}[2J"));
 }
+
+#[test]
+fn an_error_of_several_lines_keeps_them_and_none_is_a_command() {
+    let project = team();
+    project.file("config.yaml", "- not a mapping\n");
+    let ran = project.run(&["serve", "--config", "config.yaml"]);
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert!(
+        lines.len() > 3 && lines[1].starts_with("error["),
+        "{lines:#?}"
+    );
+    for name in [
+        "n\n::error::owned",
+        "n\n \t::error::owned",
+        "n ##[error]owned",
+    ] {
+        let ran = project.run(&["check", name]);
+        assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
+        for line in ran.stderr.lines() {
+            assert!(!line.trim_start().starts_with("::"), "{line}");
+            assert!(!line.contains("##["), "{line}");
+        }
+    }
+}
