@@ -14,6 +14,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// Text in one line of a report: every control character becomes an escape, and spaces stay.
+#[cfg(feature = "compile")]
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     escape(text, &[])
 }
