@@ -56,6 +56,9 @@ const NO_FILE: &[&str] = &["-c", "-e", "-m"];
 /// Longer targets are no paths.
 const MOST_TARGET: usize = 1024;
 
+/// So much of a link's target is looked at to see whether it could be wrong: Windows takes no longer path.
+const MOST_PATH: usize = 260;
+
 /// The elements of HTML with a reference, and its attribute.
 const ELEMENTS: &[(&str, &str)] = &[("<img", "src="), ("<a", "href=")];
 
@@ -107,7 +110,7 @@ pub(super) fn candidates(text: &str) -> impl Iterator<Item = Reference<'_>> {
         _ => {
             let rest = text[at + 1..].strip_prefix(['(', ':'])?.trim_start();
             let start = text.len() - rest.len();
-            reference(text, start, start + at_most(rest, MOST_TARGET).len())
+            reference(text, start, start + at_most(rest, MOST_PATH).len())
         }
     })
 }
