@@ -1,6 +1,7 @@
 //! Whether a file is text, how it is encoded, and how its lines end.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::{BINARY_HEAD, File, MOST_BYTES, Text};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
@@ -24,21 +25,15 @@ pub(super) fn text<'a>(
 ) -> Option<Cow<'a, str>> {
     let path = &file.path;
     let bytes = &file.bytes[..file.bytes.len().min(MOST_BYTES)];
+    let other = |encoding, at: Range<usize>| other_encoding(shown, path, encoding, Span::from(at));
     if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
-        let span = Span::from(0..2);
-        out.extend(other_encoding(shown, path, "UTF-16", span));
+        out.extend(other("UTF-16", 0..2));
         return None;
     }
     let head = &bytes[..bytes.len().min(BINARY_HEAD)];
     if let Some(at) = memchr::memchr(0, head).filter(|_| !file.is_skill) {
         if is_read(path) {
-            let encoding = "binary or UTF-16";
-            out.extend(other_encoding(
-                shown,
-                path,
-                encoding,
-                Span::from(at..at + 1),
-            ));
+            out.extend(other("binary or UTF-16", at..at + 1));
         }
         return None;
     }
@@ -52,12 +47,9 @@ pub(super) fn text<'a>(
         let text = str::from_utf8(&bytes[..at]).unwrap_or_default();
         return Some(Cow::Borrowed(text));
     }
-    let encoding = "not UTF-8; it may be Latin-1 or Windows-1252";
-    out.push(other_encoding(
-        shown,
-        path,
-        encoding,
-        Span::from(at..at + 1),
+    out.push(other(
+        "not UTF-8; it may be Latin-1 or Windows-1252",
+        at..at + 1,
     )?);
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
